@@ -50,6 +50,16 @@ export function announce(text) {
   }, 50);
 }
 
+/** Note that this person has answered on this device: from now on the page's introduction is closed. */
+export function begun(about) {
+  about.open = false;
+  try {
+    localStorage.setItem(`crosslens.begun/${document.querySelector('meta[name="person"]').content}/${about.dataset.about}`, "yes");
+  } catch {
+    // No storage: open again on the next page.
+  }
+}
+
 export function signInLink(form, { newTab = false } = {}) {
   const link = document.createElement("a");
   link.href = `${form.dataset.signIn}?next=${encodeURIComponent(location.pathname)}`;

@@ -1,11 +1,13 @@
 // Screen 1: a level for each caption, one key each. Nothing of it is kept on the device, nor left in the page.
 
 import { ActiveTime } from "./active_time.js";
-import { announce, isUndoKey, onMoved, outcomeOf, send, signInLink, tellMoved, waitBeforeAttempt } from "./page.js";
+import { announce, begun, isUndoKey, onMoved, outcomeOf, send, signInLink, tellMoved } from "./page.js";
+import { SendingQueue } from "./sending_queue.js";
 import { openZoom } from "./zoom.js";
 
 const KEYS_WANTED = "crosslens.rating-keys";
-const LET_IT_BE_SEEN_MS = 250;
+const VIEW_WANTED = "crosslens.rating-view";
+const LET_IT_BE_SEEN_MS = 120;
 const SETTLE_MS = 900;
 // The second half of a double tap is not meant for what came to its place.
 const DEAF_MS = 300;
@@ -16,12 +18,18 @@ const texts = form.dataset;
 const items = [...form.querySelectorAll(".rate__item")];
 const time = new ActiveTime();
 const openButton = form.elements.open;
+const tools = document.getElementById("tools");
 const undoButton = document.getElementById("undo");
+const notice = tools.querySelector("[data-notice]");
+const about = document.querySelector("[data-about]");
+const guide = form.querySelector(".guidance");
 const keysWanted = document.getElementById("keys");
+const singleWanted = document.getElementById("single");
 const guidance = Object.fromEntries([...form.querySelectorAll("[data-level]")].map((line) => [line.dataset.level, line.textContent]));
 
 const radios = (item) => [...item.querySelectorAll("input[type=radio]")];
 const ratingOf = (item) => radios(item).find((radio) => radio.checked)?.value ?? "";
+const isSingle = () => document.documentElement.dataset.view === "one";
 const isRated = (item) => ratingOf(item) !== "";
 const firstUnrated = (from = 0) => {
   const order = [...items.slice(from), ...items.slice(0, from)];
@@ -38,23 +46,28 @@ function makeCurrent(item) {
   current?.classList.remove("is-current");
   current = item;
   item.classList.add("is-current");
-  showUndo();
+  if (isSingle()) guide.open = false;
+  showTools();
   time.look(item.dataset.position);
 }
 
 // Where the eyes are, beside the number of the image.
-function showUndo() {
+function showTools() {
   undoButton.hidden = !chosen.length;
-  if (chosen.length) current.querySelector(".rate__top").append(undoButton);
+  for (const button of tools.querySelectorAll("[data-step]")) button.disabled = !neighbour(button);
+  current.querySelector(".rate__top").append(tools);
 }
+
+const neighbour = ({ dataset }) => items[items.indexOf(current) + Number(dataset.step)];
 
 function goTo(item, { isAtOnce = false } = {}) {
   settlingUntil = performance.now() + SETTLE_MS;
   makeCurrent(item);
   const isStill = isAtOnce || matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const levels = item.querySelector("fieldset");
+  const levels = item.querySelector(".rate__text");
   // Not a level: there, the keys that scroll elsewhere would be about it.
-  levels.focus({ preventScroll: true });
+  item.querySelector(".rate__group").focus({ preventScroll: true });
+  if (isSingle()) return scrollTo({ top: 0, behavior: "instant" });
   const fits = item.offsetHeight < innerHeight;
   // Rather all levels than all of the image: those out of sight would be chosen less.
   (fits ? item : levels).scrollIntoView({ block: fits ? "center" : "end", behavior: isStill ? "instant" : "smooth" });
@@ -68,64 +81,72 @@ function goOnFrom(item, how) {
   openButton.focus();
 }
 
-// Saving: the newest rating of each caption, one request at a time for each, again until it got through.
-const pending = new Map();
+// Saving: the newest rating of each caption, in the order of the choices.
+const saving = new SendingQueue(sendRating);
 
 function save(item) {
-  pending.set(item, 0);
   show(item, "saving");
-  if (!item.flight) item.flight = sendRating(item).finally(() => (item.flight = null));
-  return item.flight;
+  saving.add(item);
 }
 
 async function sendRating(item) {
   const { position } = item.dataset;
   const rating = ratingOf(item);
   const ms = time.take(position);
-  let answer;
-  try {
-    answer = await send(item.dataset.save, { rating, active_ms: ms });
-  } catch {
-    answer = { status: 0 };
-  }
+  const answer = await send(item.dataset.save, { rating, active_ms: ms }).catch(() => ({ status: 0 }));
   const outcome = outcomeOf(answer);
   if (outcome === "saved") {
-    if (rating !== ratingOf(item)) return sendRating(item);
-    pending.delete(item);
-    show(item, rating ? "saved" : "undone");
-    return;
+    stored.set(item, rating);
+    if (rating === ratingOf(item)) show(item, rating ? "saved" : "undone");
+    notify(null);
+    return true;
   }
   time.putBack(position, ms);
-  if (outcome === "closed") return leave(answer.data.location);
-  if (outcome === "signed-out") return show(item, "signed-out");
-  if (outcome !== "offline") {
-    pending.delete(item);
-    return show(item, "failed");
-  }
-  show(item, "offline", answer.data?.message);
-  const attempt = pending.get(item) ?? 0;
-  pending.set(item, attempt + 1);
-  setTimeout(() => pending.has(item) && !item.flight && retry(item), waitBeforeAttempt(attempt));
+  if (outcome === "closed") leave(answer.data.location);
+  else if (outcome === "offline" || outcome === "signed-out") return hold(outcome, answer.data?.message);
+  else refuse(item, answer.data?.message ?? texts.textFailed);
+  return true;
 }
 
-function retry(item) {
-  item.flight ??= sendRating(item).finally(() => (item.flight = null));
+addEventListener("beforeunload", (event) => saving.waiting.length && event.preventDefault());
+
+/** Say of all that waits that it does, and once where the eyes are. */
+function hold(name, said = TEXTS[name]) {
+  for (const item of saving.waiting) show(item, name, said);
+  notify(name, said);
+  return false;
 }
 
-const retryAll = () => pending.forEach((_, item) => retry(item));
-addEventListener("online", retryAll);
-addEventListener("focus", retryAll);
-addEventListener("beforeunload", (event) => pending.size && event.preventDefault());
+/** Bring back into sight what the server did not take, as it was before. */
+function refuse(item, said) {
+  for (let place = chosen.length; place--; ) if (chosen[place][0] === item) chosen.splice(place, 1);
+  setRating(item, stored.get(item));
+  deafUntil = performance.now() + DEAF_MS;
+  goTo(item, { isAtOnce: true });
+  show(item, "failed", said);
+  announce(said);
+}
 
 const TEXTS = { saving: texts.textSaving, saved: texts.textSaved, undone: texts.textUndone, offline: texts.textOffline, "signed-out": texts.textSignedOut };
 
-function show(item, name, said = TEXTS[name] ?? texts.textFailed) {
+function show(item, name, said = TEXTS[name]) {
   const state = item.querySelector("[data-state]");
-  if (!["saving", "saved", "undone"].includes(name) && state.dataset.state !== name) announce(said);
   state.dataset.state = name;
   state.replaceChildren(said);
-  if (name === "signed-out") state.append(" ", signInLink(form, { newTab: true }));
 }
+
+function notify(name, said = "") {
+  // Said again, it is left as it is: its link may have the focus.
+  if ((notice.dataset.state ?? null) === name && notice.firstChild?.textContent === said) return;
+  if (name) notice.dataset.state = name;
+  else delete notice.dataset.state;
+  notice.replaceChildren(said);
+  if (name) announce(said);
+  if (name === "signed-out") notice.append(" ", signInLink(form, { newTab: true }));
+}
+
+addEventListener("offline", () => saving.waiting.length || notify("offline", noConnection));
+addEventListener("online", () => saving.waiting.length || notify(null));
 
 function showProgress() {
   const rated = items.filter(isRated).length;
@@ -145,9 +166,10 @@ form.addEventListener("pointerdown", (event) => {
   if (item) makeCurrent(item);
 });
 
-// Ratings before each choice, so that the choice can be undone.
+// Ratings before each choice, so that the choice can be undone; and those that the server has.
 const chosen = [];
 const known = new Map(items.map((item) => [item, ratingOf(item)]));
+const stored = new Map(known);
 
 function choose(item) {
   chosen.push([item, known.get(item)]);
@@ -155,24 +177,35 @@ function choose(item) {
   item.dataset.rated = "";
   item.classList.remove("is-missing");
   makeCurrent(item);
+  showTools();
   showProgress();
   save(item);
+  begun(about);
+}
+
+function setRating(item, rating) {
+  for (const radio of radios(item)) radio.checked = radio.value === rating;
+  known.set(item, rating);
+  item.toggleAttribute("data-rated", rating !== "");
+  hint(item, rating);
+  setStop(item);
+  showProgress();
 }
 
 function undo() {
   const [item, before] = chosen.pop() ?? [];
   if (!item) return;
-  for (const radio of radios(item)) radio.checked = radio.value === before;
-  known.set(item, before);
-  item.toggleAttribute("data-rated", before !== "");
-  hint(item, before);
+  setRating(item, before);
   goTo(item, { isAtOnce: true });
+  showTools();
   announce(texts.textUndone);
-  showProgress();
   save(item);
 }
 
 undoButton.addEventListener("click", undo);
+for (const button of tools.querySelectorAll("[data-step]")) {
+  button.addEventListener("click", () => goTo(neighbour(button), { isAtOnce: true }));
+}
 
 for (const item of items) {
   item.addEventListener("change", (event) => {
@@ -196,6 +229,7 @@ for (const item of items) {
 
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return;
+  if (event.key === "Escape" && isSingle()) guide.open = false;
   if (document.querySelector("dialog[open]") || event.target.matches?.("textarea, select, input:not([type=radio], [type=checkbox])")) return;
   if (keysWanted.checked && isUndoKey(event)) return undo();
   const radio = keysWanted.checked && current && radios(current)["12345".indexOf(event.key)];
@@ -262,15 +296,19 @@ const dialog = document.getElementById("confirm");
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  const missing = firstUnrated();
-  if (missing) {
-    missing.classList.add("is-missing");
-    announce(texts.textMissing);
-    return goTo(missing);
-  }
+  if (goToMissing()) return;
   dialog.returnValue = "";
   dialog.showModal();
 });
+
+function goToMissing() {
+  const missing = firstUnrated();
+  if (!missing) return false;
+  missing.classList.add("is-missing");
+  announce(texts.textMissing);
+  goTo(missing);
+  return true;
+}
 
 dialog.addEventListener("close", () => dialog.returnValue === "open" && openWriting());
 
@@ -280,7 +318,9 @@ const noConnection = problem.textContent;
 async function openWriting() {
   openButton.setAttribute("aria-disabled", "true");
   problem.hidden = true;
-  await Promise.all(items.map((item) => item.flight));
+  await saving.run();
+  showProgress();
+  if (goToMissing()) return;
   const fields = new FormData(form);
   fields.set("open", "1");
   const { status, data } = await send(form.action, fields).catch(() => ({ data: {} }));
@@ -305,7 +345,7 @@ function leave(where) {
   // Several answers may lead away at once; a second call would break off the first.
   if (isLeaving) return;
   isLeaving = true;
-  pending.clear();
+  saving.clear();
   wipe();
   location.replace(where);
 }
@@ -314,23 +354,51 @@ onMoved(texts.batch, () => leave(texts.batchUrl));
 addEventListener("pagehide", wipe);
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 
-// Keys as the person last wanted them: a preference, nothing of the batch.
+// Keys and view as the person last wanted them: preferences, nothing of the batch.
+function remember(name, value) {
+  try {
+    localStorage.setItem(name, value);
+  } catch {
+    // No storage: until the page is left.
+  }
+}
+
 try {
   keysWanted.checked = localStorage.getItem(KEYS_WANTED) !== "off";
-  keysWanted.addEventListener("change", () => localStorage.setItem(KEYS_WANTED, keysWanted.checked ? "on" : "off"));
 } catch {
   // No storage: on, as the page came.
 }
+keysWanted.addEventListener("change", () => remember(KEYS_WANTED, keysWanted.checked ? "on" : "off"));
+singleWanted.checked = isSingle();
+singleWanted.addEventListener("change", () => {
+  document.documentElement.dataset.view = singleWanted.checked ? "one" : "list";
+  remember(VIEW_WANTED, document.documentElement.dataset.view);
+  fit();
+});
 
 // Guidance is open where there is room beside the captions.
 const wide = matchMedia("(min-width: 64rem)");
-const guide = form.querySelector(".guidance");
-const fit = () => (guide.open = wide.matches);
+const fit = () => (guide.open = wide.matches && !isSingle());
 wide.addEventListener("change", fit);
 fit();
-for (const hidden of form.querySelectorAll("[data-needs-script]")) hidden.hidden = false;
+
+/** One image after the other from here on, so that each is there before it is wanted, and without a connection. */
+async function loadImages(from) {
+  for (const item of [...items.slice(from), ...items.slice(0, from)]) {
+    const image = item.querySelector("img");
+    if (!image) continue;
+    image.loading = "eager";
+    // What broke off for want of a connection begins again.
+    if (image.complete && !image.naturalWidth) image.src = image.getAttribute("src");
+    await image.decode().catch(() => {});
+  }
+}
+
+for (const hidden of document.querySelectorAll("[data-needs-script]")) hidden.hidden = false;
 openZoom(form, document.getElementById("zoom"));
 showProgress();
 const begin = firstUnrated();
 if (begin && begin !== items[0]) goTo(begin);
 else makeCurrent(begin ?? items[0]);
+loadImages(items.indexOf(current));
+addEventListener("online", () => loadImages(items.indexOf(current)));

@@ -95,12 +95,22 @@ def test_screen_1_is_left_neither_in_the_history_nor_on_the_device_nor_in_anothe
 def test_a_rating_made_without_a_connection_is_sent_when_there_is_one(
     desk: Desk, page: Page, context: BrowserContext
 ) -> None:
+    page.set_viewport_size({"width": 390, "height": 664})
     page.goto(desk.rating)
+    page.wait_for_load_state("networkidle")
+    notice = page.locator(".is-current [data-notice]")
     context.set_offline(True)
+    expect(notice).to_contain_text("no connection")
     page.keyboard.press("5")
     expect(page.locator("#item-1 [data-state]")).to_contain_text("no connection")
+    # The next image is there, and says it where the eyes are.
+    expect(page.locator("#item-2 img")).to_be_visible()
+    assert page.locator("#item-2 img").evaluate("image => image.naturalWidth")
+    expect(notice).to_contain_text("Not saved yet: no connection")
+    expect(notice).to_be_in_viewport()
     context.set_offline(False)
     expect(page.locator("#item-1 [data-state]")).to_have_text(SAVED)
+    expect(notice).to_be_empty()
     assert desk.item(1).rating == "NOT-ENOUGH-INFO"
 
 
@@ -354,7 +364,7 @@ def test_a_page_of_the_annotator_is_light_and_asks_nobody_else(desk: Desk, page:
         page.goto(path)
         page.wait_for_load_state("networkidle")
         assert all(url.startswith((desk.address, "data:")) for url in asked)
-        assert len([url for url in asked if "/images/" not in url]) <= 11
+        assert len([url for url in asked if "/images/" not in url]) <= 13
 
 
 def test_the_pages_of_a_batch_weigh_less_than_60_kb_besides_its_images(
@@ -366,15 +376,16 @@ def test_the_pages_of_a_batch_weigh_less_than_60_kb_besides_its_images(
     sign_in(context, annotator, live_server.url)
     context.add_cookies([{"name": settings.LANGUAGE_COOKIE_NAME, "value": "te", "url": live_server.url}])
     batch = take_batch(round, annotator)
-    open_writing(batch, annotator)
-    CaptionItem.objects.filter(batch=batch).update(text="గడ్డి మీద పరుగెత్తే గోధుమ రంగు కుక్క")
     page, came = context.new_page(), list[Response]()
 
     def note(answer: Response) -> None:
         came.append(answer)
 
     page.on("response", note)
-    for path in (f"/batches/{batch.pk}/write/1/", f"/batches/{batch.pk}/review/"):
+    for path in (f"/batches/{batch.pk}/{screen}/" for screen in ("rate", "write/1", "review")):
+        if "write" in path:
+            open_writing(batch, annotator)
+            CaptionItem.objects.filter(batch=batch).update(text="గడ్డి మీద పరుగెత్తే గోధుమ రంగు కుక్క")
         came.clear()
         page.goto(live_server.url + path)
         page.wait_for_load_state("networkidle")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, ViewportSize, expect
 
 from annotation.services import verification
 from core.people.models import User
@@ -27,8 +27,13 @@ CURRENT = re.compile("is-current")
 
 @dataclass
 class Desk:
-    url: str
+    address: str
+    path: str
     person: User
+
+    @property
+    def url(self) -> str:
+        return self.address + self.path
 
 
 @pytest.fixture
@@ -37,7 +42,7 @@ def rating(live_server: Any) -> Desk:
     round = make_round(images=ITEMS, language="ar")
     make_images(round.collection)
     annotator = make_annotator(round, "amal")
-    return Desk(f"{live_server.url}/batches/{take_batch(round, annotator).pk}/rate/", annotator)
+    return Desk(live_server.url, f"/batches/{take_batch(round, annotator).pk}/rate/", annotator)
 
 
 @pytest.fixture
@@ -49,44 +54,73 @@ def verifying(live_server: Any) -> Desk:
     rater = make_reviewer(round, "rae")
     batch = verification.take_batch(round=round, person=rater, now=timezone.now(), rng=Random(1))
     assert batch is not None
-    return Desk(f"{live_server.url}/ratings/{batch.pk}/", rater)
+    return Desk(live_server.url, f"/ratings/{batch.pk}/", rater)
 
 
 @pytest.fixture(params=["rating", "verifying"])
 def desk(request: pytest.FixtureRequest, context: BrowserContext) -> Desk:
     desk: Desk = request.getfixturevalue(request.param)
-    sign_in(context, desk.person, desk.url)
+    sign_in(context, desk.person, desk.address)
     return desk
 
 
 def phone(browser: Browser, desk: Desk, viewport: ViewportSize) -> Page:
     context = browser.new_context(locale="en-GB", reduced_motion="reduce", viewport=viewport, has_touch=True)
-    sign_in(context, desk.person, desk.url)
+    sign_in(context, desk.person, desk.address)
     page = context.new_page()
     page.goto(desk.url)
     return page
 
 
 @pytest.mark.parametrize("viewport", PHONES, ids=str)
-def test_on_a_phone_nothing_stands_over_a_level_two_taps_hit_nothing_else_and_the_next_caption_is_in_view(
+def test_on_a_phone_one_image_is_shown_with_all_of_it_in_view_and_two_taps_hit_nothing_else(
     desk: Desk, browser: Browser, viewport: ViewportSize
 ) -> None:
     page = phone(browser, desk, viewport)
-    assert covered(page, ".level") == []
-    page.locator("#item-1 .level").last.scroll_into_view_if_needed()
+    expect(page.locator(".rate__item:visible")).to_have_count(1)
     box = page.locator("#item-1 .level").last.bounding_box()
     assert box is not None
     for _tap in range(2):
         page.touchscreen.tap(box["x"] + 80, box["y"] + box["height"] / 2)
-        page.wait_for_timeout(350)
+        page.wait_for_timeout(120)
     expect(page.locator("[data-rated-count]")).to_have_text("1")
     expect(page.locator("#item-1 input:checked")).to_have_value("NOT-ENOUGH-INFO")
     expect(page.locator("details[open], dialog[open], .is-missing")).to_have_count(0)
-    # The next one is in view as a whole.
+    # The next one, how far it is and what can be done are in view, and nothing over them.
     expect(page.locator("#item-2")).to_have_class(CURRENT)
-    for part in page.locator("#item-2 :is(img, [data-english], .level)").all():
+    seen = "#item-2 :is(img, [data-english], .level, #undo, [data-step])"
+    for part in page.locator(f"progress, .guidance summary, {seen}").all():
         expect(part).to_be_in_viewport(ratio=0.99)
+    assert covered(page, f"progress, .guidance summary, {seen}") == []
+    page.get_by_text("What the levels mean").tap()
+    expect(page.locator(".guidance dd").first).to_be_in_viewport()
+    page.get_by_role("button", name="Previous").tap()
+    expect(page.locator("#item-1")).to_be_visible()
+    expect(page.locator(".guidance dd").first).to_be_hidden()
     page.context.close()
+
+
+def test_the_list_fits_on_a_laptop_item_by_item_and_either_view_is_kept_on_the_device(desk: Desk, page: Page) -> None:
+    page.set_viewport_size(LAPTOP)
+    page.goto(desk.url)
+    for number in range(1, ITEMS + 1):
+        for part in page.locator(f"#item-{number} :is(img, [data-english], .level)").all():
+            expect(part).to_be_in_viewport(ratio=0.99)
+        page.keyboard.press("2")
+    page.reload()
+    summary = page.get_by_text("Rate the captions")
+    expect(page.get_by_label("One image at a time")).to_be_hidden()
+    summary.click()
+    page.get_by_label("One image at a time").check()
+    expect(page.locator(".rate__item:visible")).to_have_count(1)
+    page.reload()
+    expect(page.locator(".rate__item:visible")).to_have_count(1)
+    page.set_viewport_size(PHONES[0])
+    summary.click()
+    page.get_by_label("One image at a time").uncheck()
+    page.reload()
+    expect(page.locator(".rate__item:visible")).to_have_count(ITEMS)
+    assert covered(page, ".level") == []
 
 
 @pytest.mark.long(reason="one more way of a page that other tests drive")
@@ -102,31 +136,89 @@ def test_on_a_laptop_the_meaning_of_each_level_is_in_view(desk: Desk, page: Page
     assert side.evaluate("side => side.scrollHeight - side.clientHeight") <= 0
 
 
-def test_tab_leads_to_the_levels_of_a_caption_and_arrows_from_level_to_level_and_rate_nothing(
-    desk: Desk, page: Page
-) -> None:
+@pytest.mark.parametrize("viewport", [PHONES[0], LAPTOP], ids=str)
+def test_a_whole_batch_is_rated_by_roles_and_the_keyboard_alone(desk: Desk, page: Page, viewport: ViewportSize) -> None:
+    page.set_viewport_size(viewport)
     page.goto(desk.url)
-    levels = page.locator("#item-1 input")
-    page.locator("#item-1 .rate__zoom").focus()
-    page.keyboard.press("Tab")
-    expect(levels.first).to_be_focused()
-    for key, place in (("ArrowDown", 1), ("ArrowRight", 2), ("ArrowUp", 1), ("ArrowLeft", 0), ("ArrowUp", 4)):
-        page.keyboard.press(key)
-        expect(levels.nth(place)).to_be_focused()
-    page.keyboard.press("Enter")
-    expect(page.locator("input[type=radio]:checked")).to_have_count(0)
-    page.keyboard.press("Tab")
-    expect(page.locator("#item-2 .rate__zoom")).to_be_focused()
+    said = page.get_by_role("status")
+    for number in range(1, ITEMS + 1):
+        item = page.get_by_role("group", name=f"Image {number} of {ITEMS}")
+        expect(item).to_have_accessible_description(re.compile("."))
+        if number > 1:
+            expect(item).to_be_focused()
+        levels = item.get_by_role("radio")
+        tab_to(page, levels.first)
+        for key, place in (("ArrowDown", 1), ("ArrowRight", 2), ("ArrowUp", 1), ("ArrowLeft", 0), ("ArrowUp", 4)):
+            page.keyboard.press(key)
+            expect(levels.nth(place)).to_be_focused()
+            expect(levels.nth(place)).to_have_accessible_description(re.compile("."))
+        page.keyboard.press("Enter")
+        expect(item.get_by_role("radio", checked=True)).to_have_count(0)
+        page.keyboard.press("Shift+Tab")
+        expect(page.get_by_role("link", name=f"Enlarge image {number}")).to_be_focused()
+        page.keyboard.press("Tab")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Space")
+        expect(page.get_by_text(f"{number} of {ITEMS} rated")).to_be_visible()
+    go_on = page.get_by_role("button", name=re.compile("Continue to writing|Submit"))
+    expect(go_on).to_be_focused()
+    expect(said).to_contain_text("All captions are rated")
     page.keyboard.press("Shift+Tab")
-    expect(levels.nth(4)).to_be_focused()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Space")
-    expect(page.locator("#item-1 input:checked")).to_have_value("EXCELLENT")
-    expect(page.locator("#item-1 [data-state]")).to_have_text(re.compile("Saved"))
-    expect(page.locator("#item-2")).to_have_class(CURRENT)
-    page.locator("#item-2 .rate__zoom").focus()
-    page.keyboard.press("Tab")
-    expect(page.locator("#item-2 input").first).to_be_focused()
+    expect(page.get_by_role("button", name="Undo")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("group", name=f"Image {ITEMS} of {ITEMS}")).to_be_focused()
+    expect(said).to_contain_text("Undone")
+    page.keyboard.press("1")
+    expect(go_on).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/write/1/$|/done/$"))
+
+
+def tab_to(page: Page, where: Locator) -> None:
+    for _press in range(20):
+        page.keyboard.press("Tab")
+        if where.evaluate("one => one === document.activeElement"):
+            return
+    raise AssertionError(f"Tab never leads to {where}")
+
+
+def test_the_next_image_is_there_at_once_and_ratings_follow_in_order_and_once(desk: Desk, page: Page) -> None:
+    sent: list[str] = []
+    held: list[Route] = []
+
+    def hold_the_first(route: Route) -> None:
+        sent.append(f"{route.request.url.rstrip('/').rpartition('/')[2]} {route.request.post_data_json['rating']}")
+        if held:
+            route.continue_()
+        held.append(route)
+
+    page.route(re.compile(f"{desk.path}[0-9]/$"), hold_the_first)
+    page.set_viewport_size(PHONES[0])
+    page.goto(desk.url)
+    page.wait_for_load_state("networkidle")
+    for key in "123":
+        page.keyboard.press(key)
+    expect(page.locator("[data-rated-count]")).to_have_text("3")
+    assert page.locator("img").evaluate_all("all => all.every((one) => !one.src || one.naturalWidth > 0)")
+    page.wait_for_timeout(300)
+    assert sent == ["1 EXCELLENT"]
+    held[0].continue_()
+    expect(page.locator("[data-state=saved]")).to_have_count(ITEMS)
+    assert sent == ["1 EXCELLENT", "2 GOOD", "3 MEDIUM"]
+
+
+def test_what_the_server_refuses_comes_back_into_sight(desk: Desk, page: Page) -> None:
+    page.set_viewport_size(PHONES[0])
+    page.goto(desk.url)
+    page.route(re.compile("/1/$"), lambda route: route.fulfill(status=422, json={"message": "Not today."}), times=1)
+    page.keyboard.press("2")
+    expect(page.locator("#status")).to_contain_text("Not today.")
+    expect(page.get_by_role("group", name="Image 1 of 3")).to_be_focused()
+    expect(page.get_by_text("Not today.").first).to_be_in_viewport()
+    expect(page.locator("input:checked[type=radio]")).to_have_count(0)
+    expect(page.locator("[data-rated-count]")).to_have_text("0")
 
 
 @pytest.mark.long(reason="one more way of a page that other tests drive")
