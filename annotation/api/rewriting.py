@@ -29,7 +29,7 @@ class CaptionRewritingSerializer(serializers.Serializer[Any]):
     project = serializers.CharField(source="project.slug")
     language = serializers.CharField(source="language.tag")
     image = ServedImageSerializer(allow_null=True, help_text="Null while it is in a batch that is assigned to you.")
-    note = serializers.CharField(help_text="Why a manager returned the caption.")
+    note = serializers.CharField(help_text="Why a manager returned the caption; empty while there is no image.")
     text = serializers.CharField()
     is_waiting = serializers.BooleanField(help_text="Whether you still have to rewrite it.")
 

@@ -125,7 +125,10 @@ def warnings_for(caption: Caption, text: str) -> Sequence[text_checks.CaptionFau
 
 
 def caption_to_rewrite(caption: Caption, author: User) -> CaptionRewriting:
-    """What the author sees on the page of a returned caption."""
+    """What the author sees of a returned caption.
+
+    Where the image is kept back, so is the note: it may quote the English caption.
+    """
     last = caption.corrections.latest("at")
     is_hidden = Caption.objects.filter(
         assigned_work.is_assigned(author, "image", besides=TO_REWRITE), pk=caption.pk
@@ -135,7 +138,7 @@ def caption_to_rewrite(caption: Caption, author: User) -> CaptionRewriting:
         project=caption.round.project,
         language=caption.round.language,
         image=None if is_hidden else served_image(caption.image, author),
-        note=last.note,
+        note="" if is_hidden else last.note,
         text=caption.text,
         guidelines_version=caption.round.guidelines.version,
         is_waiting=caption.state == CaptionState.RETURNED,

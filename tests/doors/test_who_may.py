@@ -204,7 +204,7 @@ def _faults(
             elif letter == "v" and may and route.name not in FOR_SOME_VISITORS and not asked.is_to_sign_in:
                 yield f"{route.name} does not ask a visitor to sign in: {asked}"
             elif letter == "R" and address.startswith("/api/v1/projects/") and method != "get":
-                if "M" in may and asked.status != 403 and route.name not in OF_MANAGERS:
+                if "M" in may and asked.status not in (403, 405) and route.name not in OF_MANAGERS:
                     yield f"{route.name} does not say to researchers why: {asked}"
             elif asked.status == 403 and "x" not in may and route.name not in SAYS_WHY:
                 yield f"{route.name} says to {letter} that it is there: {asked}"
