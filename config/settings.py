@@ -31,6 +31,7 @@ CODE_VERSION = lazy(code_version, str)(BASE_DIR)
 CAPTION_ENDPOINTS = _environment.caption_endpoints()
 # Django hides settings with KEY in their name where it reports errors.
 CAPTION_ENDPOINT_KEYS = _environment.caption_endpoint_keys()
+PROLIFIC_API = "https://api.prolific.com/api/v1"
 
 INSTALLED_APPS = [
     "core.languages",

@@ -22,6 +22,8 @@ os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
 from config.settings import *  # noqa: E402, F403 - Django's own way to stand settings on settings
 from config.settings import DATABASES, STORAGES  # noqa: E402
 
+# Nobody listens there: no test reaches Prolific.
+PROLIFIC_API = "http://127.0.0.1:9/api/v1"
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
 # Without a manifest, so that no test needs collectstatic.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -17,8 +18,16 @@ from core.people.forms.fields import NameCharField, currency_field, rate_field
 from core.people.forms.invitations import MAX_PLACES
 from core.people.forms.profile import JoinForm
 from core.people.models import ConsentText, Role
-from office.recruitment.models import MAX_ADDRESS_CHARACTERS, HourlyRate, Study, WorkRole
+from office.recruitment.models import (
+    MAX_ADDRESS_CHARACTERS,
+    MAX_DESCRIPTION_CHARACTERS,
+    HourlyRate,
+    PanelStudy,
+    Study,
+    WorkRole,
+)
 from office.recruitment.rules.panels import USUAL_NAMES, PanelKind
+from office.recruitment.rules.prolific import RETURN_ADDRESS
 from office.recruitment.services.studies import RateInCurrency
 
 MAX_BATCHES = 1000
@@ -94,6 +103,15 @@ class _SettingsForm(forms.Form):
 
 
 class StudyForm(_SettingsForm):
+    done_url = _address_field(
+        label=_("Address to return to when done (optional for Prolific)"),
+        required=False,
+        help_text=_(
+            "With the panel's completion code, such as https://app.prolific.com/submissions/complete?cc=C1ABCDEF. "
+            "{person} and {session} in it are replaced by what the panel sent. If you leave it empty for Prolific, "
+            "all three addresses get new codes."
+        ),
+    )
     name = NameCharField(label=_("Name"), max_length=100)
     panel = forms.ChoiceField(label=_("Panel"), choices=PanelKind.choices, initial=PanelKind.PROLIFIC)
     role = forms.ChoiceField(label=_("Role"), choices=WorkRole.choices, initial=WorkRole.ANNOTATOR)
@@ -129,7 +147,17 @@ class StudyForm(_SettingsForm):
             usual = USUAL_NAMES[PanelKind(cleaned["panel"])]
             cleaned["person_parameter"] = cleaned.get("person_parameter") or usual.person
             cleaned["session_parameter"] = cleaned.get("session_parameter") or usual.session
+            self._fill_in_addresses(cleaned)
         return cleaned
+
+    def _fill_in_addresses(self, cleaned: dict[str, Any]) -> None:
+        if cleaned.get("done_url") or "done_url" in self.errors:
+            return
+        if cleaned["panel"] != PanelKind.PROLIFIC:
+            self.add_error("done_url", forms.Field.default_error_messages["required"])
+            return
+        for name in ("done_url", "screened_out_url", "failed_url"):
+            cleaned[name] = cleaned.get(name) or f"{RETURN_ADDRESS}C{secrets.token_hex(4).upper()}"
 
 
 class StudySettingsForm(_SettingsForm):
@@ -138,6 +166,50 @@ class StudySettingsForm(_SettingsForm):
         required=False,
         help_text=_("When this is off, people can finish but nobody can begin."),
     )
+
+
+class ProlificTokenForm(forms.Form):
+    token = forms.RegexField(
+        regex=r"\A[!-~]+\Z",
+        label=_("Token of your workspace"),
+        max_length=200,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        help_text=_("From Prolific: Settings, Go to API token page. It is shown to nobody again."),
+    )
+
+
+class PanelPlanForm(forms.Form):
+    """Once there is a draft, only the budget can be changed here."""
+
+    description = forms.CharField(
+        label=_("Description"),
+        max_length=MAX_DESCRIPTION_CHARACTERS,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text=_("People read it at Prolific before they take part."),
+    )
+    minutes = forms.IntegerField(
+        label=_("Estimated minutes"),
+        min_value=1,
+        max_value=1000,
+        help_text=_("Filled in from the median of the batches in this project, if there are any."),
+    )
+    budget = forms.DecimalField(
+        label=_("Budget"),
+        min_value=0,
+        max_digits=10,
+        decimal_places=2,
+        help_text=_("In the study's currency: rewards and bonuses with Prolific's fees. No step passes it."),
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None = None, *, row: PanelStudy | None, minutes: int | None) -> None:
+        initial = {name: getattr(row, name) for name in self.base_fields} if row else {"minutes": minutes}
+        super().__init__(data, initial=initial)
+        if row is not None and row.panel_id:
+            del self.fields["description"], self.fields["minutes"]
+
+
+class PlacesForm(forms.Form):
+    places = forms.IntegerField(label=_("Places in all"), min_value=1, max_value=MAX_PLACES)
 
 
 class ArrivalForm(JoinForm):

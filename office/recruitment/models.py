@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from core.languages.models import Language
@@ -14,6 +15,7 @@ from core.people.models import Project, Role
 from office.recruitment.rules.panels import MAX_ID_CHARACTERS, PanelKind
 
 MAX_ADDRESS_CHARACTERS = 500
+MAX_DESCRIPTION_CHARACTERS = 5000
 
 
 class WorkRole(models.TextChoices):
@@ -100,6 +102,88 @@ class Participant(models.Model):
 
     def __str__(self) -> str:
         return f"participant {self.pk} of study {self.study_id}"
+
+
+class ProlificAccount(models.Model):
+    """The token of a project's workspace at Prolific: it can do everything there, and is shown to nobody."""
+
+    project = models.OneToOneField(Project, on_delete=models.CASCADE, related_name="prolific_account")
+    token = models.CharField(max_length=200)
+
+    def __str__(self) -> str:
+        return f"account of project {self.project_id} at Prolific"
+
+
+class PanelStudy(models.Model):
+    """A study as Prolific has it: its plan, its budget, and what it has cost.
+
+    `rewards` and `bonuses`, with fees, are written before money is spent, so that two steps cannot spend the same.
+    """
+
+    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="at_panel")
+    description = models.TextField(max_length=MAX_DESCRIPTION_CHARACTERS)
+    minutes = models.PositiveSmallIntegerField(help_text="How long it takes, as people are told.")
+    budget = models.DecimalField(max_digits=10, decimal_places=2)
+    rewards = models.DecimalField(max_digits=10, decimal_places=2, default=0)
+    bonuses = models.DecimalField(max_digits=10, decimal_places=2, default=0)
+    panel_id = models.CharField(max_length=50, blank=True, help_text="What Prolific calls it.")
+    status = models.CharField(max_length=30, blank=True, help_text="As Prolific last said.")
+    busy_until = models.DateTimeField(null=True, blank=True, help_text="While a step is on its way.")
+
+    class Meta:
+        verbose_name_plural = "panel studies"
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(condition=Q(rewards__gte=0, bonuses__gte=0), name="panel_study_not_negative"),
+            models.CheckConstraint(
+                condition=Q(budget__gte=F("rewards") + F("bonuses")), name="panel_study_within_its_budget"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"study {self.study_id} at Prolific"
+
+    @property
+    def left(self) -> Decimal:
+        return self.budget - self.rewards - self.bonuses
+
+
+class PaymentState(models.TextChoices):
+    SENT = "sent", _("Sent, and not confirmed yet")
+    PAID = "paid", _("Paid")
+    REFUSED = "refused", _("Refused")
+
+
+class BonusPayment(models.Model):
+    """Bonuses of a study that were paid together; `amount` is with fees."""
+
+    at_panel = models.ForeignKey(PanelStudy, on_delete=models.CASCADE, related_name="payments")
+    panel_id = models.CharField(max_length=50, help_text="What Prolific calls it.")
+    amount = models.DecimalField(max_digits=10, decimal_places=2)
+    state = models.CharField(max_length=7, choices=PaymentState.choices, default=PaymentState.SENT)
+    sent_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["at_panel", "pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(condition=Q(state__in=PaymentState.values), name="bonus_payment_state_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"payment {self.pk} of {self.at_panel_id}"
+
+
+class PaidBonus(models.Model):
+    """The one bonus of a participant."""
+
+    participant = models.OneToOneField(Participant, on_delete=models.CASCADE, related_name="paid_bonus")
+    payment = models.ForeignKey(BonusPayment, on_delete=models.CASCADE, related_name="bonuses")
+    amount = models.DecimalField(max_digits=8, decimal_places=2)
+
+    class Meta:
+        verbose_name_plural = "paid bonuses"
+
+    def __str__(self) -> str:
+        return f"bonus of participant {self.participant_id}"
 
 
 class HourlyRate(models.Model):

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from office.recruitment.views import arriving, studies
+from office.recruitment.views import arriving, prolific, studies
 
 app_name = "recruitment"
 ONE = "projects/<slug:slug>/studies/<int:study_id>"
@@ -14,6 +14,10 @@ urlpatterns = [
     path("projects/<slug:slug>/costs/rates/", studies.rates_edit, name="rates-edit"),
     path("projects/<slug:slug>/studies/", studies.study_list, name="study-list"),
     path("projects/<slug:slug>/studies/new/", studies.study_create, name="study-create"),
+    path("projects/<slug:slug>/studies/prolific/", prolific.token_edit, name="prolific-token"),
+    path(f"{ONE}/prolific/", prolific.panel_show, name="panel-show"),
+    path(f"{ONE}/prolific/check/", prolific.panel_check, name="panel-check"),
+    path(f"{ONE}/prolific/<slug:action>/", prolific.panel_act, name="panel-act"),
     path(f"{ONE}/", studies.study_show, name="study-show"),
     path(f"{ONE}/edit/", studies.study_edit, name="study-edit"),
     path(f"{ONE}/time/", studies.time_export, name="time-export"),

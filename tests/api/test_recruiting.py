@@ -10,7 +10,8 @@ from tests.api.seeded import Program, Seeded, make_seeded
 from tests.api.test_work import address
 from tests.factories import NOW
 from tests.practice.making import make_practice
-from tests.recruitment.panel import CODES, SECRET
+from tests.recruitment.panel import CODES, SECRET, make_study
+from tests.recruitment.prolific import TOKEN, Prolific, serving
 
 pytestmark = pytest.mark.django_db
 
@@ -46,6 +47,25 @@ def test_a_study_is_set_up_and_its_secrets_are_kept_in_no_answer(seeded, mia):
     assert changed == made.json() | {"is_open": False}
     assert seeded.project.studies.get().webhook_secret == SECRET
     assert SECRET not in str(shown | changed)
+
+
+def test_a_study_at_prolific_is_planned_checked_and_steered_and_no_answer_has_the_token(seeded, mia, settings):
+    study = make_study(seeded.project)
+    one = address("panel-show", "lions", study.pk)
+    with serving(Prolific()) as settings.PROLIFIC_API:
+        assert mia.put(address("prolific-token", "lions"), token=TOKEN).status_code == 204
+        assert mia.get(one).status_code == 404
+        planned = mia.patch(one, description="Describe images.", minutes=20, budget=12.6).json()
+        check = mia.get(f"{one}check/").json()
+        assert (check["cost"], check["fits"], check["body"]["reward"]) == (12.6, True, 300)
+        assert mia.post(f"{one}publish/").json()["detail"] == "Make the draft first."
+        made, published = (mia.post(f"{one}{action}/").json() for action in ("make", "publish"))
+        assert (planned["steps"], made["steps"], published["left"]) == (["make"], ["publish"], 0)
+        refused = mia.post(f"{one}places/", places=4)
+        assert (refused.status_code, refused.json()["code"]) == (409, "panel-refused")
+        assert mia.patch(one, budget=20).json()["left"] == 7.4
+        assert mia.post(f"{one}pause/").json()["status"] == "PAUSED"
+        assert TOKEN not in str([planned, check, made, published, mia.get(one).json()])
 
 
 def test_rates_are_replaced_by_those_that_are_sent(seeded, mia):

@@ -80,6 +80,8 @@ PAGES_OF_OPERATIONS = {
     "metrics-show": "sxs_eval:metrics-show",
     "model-list": "inference:model-list",
     "model-show": "inference:model-show",
+    "panel-check": "recruitment:panel-check",
+    "panel-show": "recruitment:panel-show",
     "player-list": "gapgame:player-list",
     "places-show": "corpora:collection-places",
     "progress-show": "annotation:project-progress",

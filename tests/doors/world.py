@@ -25,6 +25,7 @@ from gapgame.services import playing
 from office.dashboard.models import NoticeKind
 from office.dashboard.rules.emails import token_to_stop
 from office.practice.services.attempts import start_attempt
+from office.recruitment.models import PanelStudy
 from research.inference.models import CaptioningModel, Encoder, ModelCaption, Run, RunState, Training
 from research.selection.models import CandidateList, LanguageTable, SelectedImage, Selection, Subset
 from sxs_eval.services import judging
@@ -138,6 +139,7 @@ def make_world(media: Path) -> World:
     )
     draft_selection(project, seeded.main.collection)
     study = make_study(project)
+    PanelStudy.objects.create(study=study, description=NAME, minutes=20, budget=100)
     make_practice(project, is_required=False)
     attempt = start_attempt(person=seeded.ann, project=project, kind="rating", language="de", now=now)
     CandidateList.objects.create(project=project, slug="world", name="World", created_at=now)
@@ -192,6 +194,8 @@ def make_world(media: Path) -> World:
         "job_id": [job.pk],
         "api:run-step action": ["pause"],
         "api:training-step action": ["pause"],
+        "api:panel-step action": ["pause"],
+        "recruitment:panel-act action": ["pause"],
         "public_id": [image.public_id],
         "size": [parts[-3]],
         "signature": [parts[-2]],

@@ -45,6 +45,8 @@ GUESSED: Mapping[str, Sequence[object]] = {
     "action": ["close", "open"],
     "api:run-step action": ["pause"],
     "api:training-step action": ["pause"],
+    "api:panel-step action": ["pause"],
+    "recruitment:panel-act action": ["pause"],
     "kind": ["rating"],
     "organization_slug": ["guessed"],
     "provider_id": ["guessed"],

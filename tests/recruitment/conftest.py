@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
 from annotation.models import Round
 from core.people.models import Project, User
-from office.recruitment.models import Participant, Study
+from office.recruitment.models import Participant, ProlificAccount, Study
+from office.recruitment.services import prolific_api
 from tests.factories import make_project, make_round
 from tests.recruitment.panel import Panel, make_study
+from tests.recruitment.prolific import TOKEN, Prolific, serving
 
 
 def make_lions() -> tuple[Project, Round, None]:
@@ -49,3 +54,18 @@ def user(panel: Panel) -> User:
     """The account of somebody from the panel, 5f1a, who has just arrived."""
     panel.send("5f1a")
     return Participant.objects.get().user
+
+
+@pytest.fixture
+def prolific(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[Prolific]:
+    """A simulator in the place of Prolific; requests to it wait for nothing."""
+    there = Prolific()
+    with serving(there) as address:
+        settings.PROLIFIC_API = address
+        monkeypatch.setattr(prolific_api, "FIRST_PAUSE_S", 0)
+        yield there
+
+
+@pytest.fixture
+def account(project: Project) -> ProlificAccount:
+    return ProlificAccount.objects.create(project=project, token=TOKEN)

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -20,7 +19,7 @@ from core.people.models import Role
 from core.people.permissions import project_for
 from office.recruitment.forms import StudyForm, StudySettingsForm
 from office.recruitment.models import Study
-from office.recruitment.rules.panels import PanelKind, ParameterNames, address_for
+from office.recruitment.selectors.panels import address_of
 from office.recruitment.services.studies import change_study, create_study
 
 api = ApiOperations("recruitment")
@@ -51,9 +50,7 @@ class StudyWithAddressSerializer(StudySerializer):
         read_only_fields: tuple[str, ...] = fields
 
     def get_address(self, study: Study) -> str:
-        enter = self.context["request"].build_absolute_uri(reverse("recruitment:study-enter", args=[study.token]))
-        names = ParameterNames(study.person_parameter, study.session_parameter)
-        return address_for(PanelKind(study.panel), enter, names)
+        return address_of(study, self.context["request"].build_absolute_uri)
 
 
 NewStudySerializer = form_shape("NewStudy", StudyForm)
@@ -82,20 +79,20 @@ def study_create(request: Request, slug: str) -> Response:
 
 @api.get("study", "A study, with its address for the panel", StudyWithAddressSerializer)
 def study_show(request: Request, slug: str, study_id: int) -> Response:
-    study = _study_for(request, slug, study_id)
+    study = study_for(request, slug, study_id)
     return Response(StudyWithAddressSerializer(study, context={"request": request}).data)
 
 
 @api.patch("study_change", "Change a study", StudySerializer, request=StudySettingsSerializer)
 def study_change(request: Request, slug: str, study_id: int) -> Response:
-    study = _study_for(request, slug, study_id)
+    study = study_for(request, slug, study_id)
     initial = {name: getattr(study, name) for name in StudySettingsForm.base_fields}
     form = sent_form(request, StudySettingsSerializer, partial(StudySettingsForm, initial=initial))
     change_study(study=study, by=person_asking(request), now=timezone.now(), **form.cleaned_data)
     return Response(StudySerializer(study).data)
 
 
-def _study_for(request: Request, slug: str, study_id: int) -> Study:
+def study_for(request: Request, slug: str, study_id: int) -> Study:
     project = project_for(person_asking(request), slug, Role.MANAGER)
     return get_object_or_404(project.studies.select_related("project"), pk=study_id)
 

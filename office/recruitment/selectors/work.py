@@ -126,12 +126,18 @@ class PayRow:
 
     @property
     def is_owed(self) -> bool:
-        return self.pay.is_underpaid and self.participant.state == ParticipantState.DONE
+        return self.pay.is_underpaid and self.participant.state == ParticipantState.DONE and self.paid is None
+
+    @property
+    def paid(self) -> Decimal | None:
+        """The bonus that was paid through the panel's API."""
+        bonus = getattr(self.participant, "paid_bonus", None)
+        return bonus.amount if bonus else None
 
 
 def pay_rows(study: Study) -> list[PayRow]:
     """List everybody who came, in the order in which they came; the number of queries does not depend on how many."""
-    participants = list(study.participants.select_related("user").order_by("pk"))
+    participants = list(study.participants.select_related("user", "paid_bonus").order_by("pk"))
     times = _times(study)
     done: dict[int, int] = defaultdict(int)
     for person in (
@@ -189,6 +195,7 @@ def data_export(person: User) -> Iterator[ExportPart]:
             "state",
             "arrived_at",
             "ended_at",
+            bonus=F("paid_bonus__amount"),
             study_name=F("study__name"),
             panel=F("study__panel"),
         ),

@@ -22,8 +22,9 @@ from core.people.requests import csv_download, user_of
 from office.recruitment.forms import RatesForm, StudyForm, StudySettingsForm
 from office.recruitment.models import Study
 from office.recruitment.pages import costs_page
-from office.recruitment.rules.panels import FREED, PanelKind, ParameterNames, address_for, is_an_id, is_genuine
+from office.recruitment.rules.panels import FREED, is_an_id, is_genuine
 from office.recruitment.selectors.costs import cost_rows, languages_of_work, rates_of
+from office.recruitment.selectors.panels import address_of
 from office.recruitment.selectors.work import pay_rows, total_owed
 from office.recruitment.services.participants import free_place, own_query
 from office.recruitment.services.studies import change_study, create_study, set_rates
@@ -50,16 +51,15 @@ def study_create(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def study_show(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
-    study = _study_for(request, slug, study_id)
+    study = study_for(request, slug, study_id)
     rows = pay_rows(study)
-    names = ParameterNames(study.person_parameter, study.session_parameter)
     enter = request.build_absolute_uri(reverse("recruitment:study-enter", args=[study.token]))
     context = {
         "project": study.project,
         "study": study,
         "rows": [(row, f"{enter}?{own_query(row.participant)}") for row in rows],
         "owed": total_owed(rows),
-        "address": address_for(PanelKind(study.panel), enter, names),
+        "address": address_of(study, request.build_absolute_uri),
         "events": request.build_absolute_uri(reverse("recruitment:event-take", args=[study.token])),
     }
     return render(request, "recruitment/study.html", context)
@@ -67,7 +67,7 @@ def study_show(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def study_edit(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
-    study = _study_for(request, slug, study_id)
+    study = study_for(request, slug, study_id)
     initial = {name: getattr(study, name) for name in StudySettingsForm.base_fields}
     form = StudySettingsForm(request.POST or None, initial=initial)
     if form.is_valid():
@@ -81,7 +81,7 @@ def study_edit(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
 @require_safe
 def time_export(request: HttpRequest, slug: str, study_id: int) -> HttpResponseBase:
     """One row per person and language, with everything that the page shows."""
-    study = _study_for(request, slug, study_id)
+    study = study_for(request, slug, study_id)
     head = ("person", "session", "state", "language", "batches", "items", "active_s", "median_s")
     lines: list[tuple[object, ...]] = [(*head, "reward", "hourly", "bonus", "currency")]
     for row in pay_rows(study):
@@ -96,7 +96,7 @@ def time_export(request: HttpRequest, slug: str, study_id: int) -> HttpResponseB
 @require_safe
 def bonus_export(request: HttpRequest, slug: str, study_id: int) -> HttpResponseBase:
     """Lines of person and amount, without a head, as panels take them for bonuses."""
-    study = _study_for(request, slug, study_id)
+    study = study_for(request, slug, study_id)
     owed = [(row.participant.panel_id, row.pay.bonus) for row in pay_rows(study) if row.is_owed]
     return csv_download((_bonus_line(person, bonus) for person, bonus in owed), f"bonuses-{study.pk}.csv")
 
@@ -106,7 +106,7 @@ def _bonus_line(person: str, bonus: Decimal) -> str:
     return f"{person},{bonus}\r\n" if is_an_id(person) else csv_line((person, bonus))
 
 
-def _study_for(request: HttpRequest, slug: str, study_id: int) -> Study:
+def study_for(request: HttpRequest, slug: str, study_id: int) -> Study:
     project = project_for(user_of(request), slug, Role.MANAGER)
     return get_object_or_404(project.studies.select_related("project"), pk=study_id)
 
