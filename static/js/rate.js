@@ -39,7 +39,7 @@ const firstUnrated = (from = 0) => {
 // Which caption the keys and the clock are about.
 let current = null;
 let settlingUntil = 0;
-let deafUntil = 0;
+let hearing = 0;
 
 function makeCurrent(item) {
   if (item === current) return;
@@ -63,6 +63,7 @@ const neighbour = ({ dataset }) => items[items.indexOf(current) + Number(dataset
 function goTo(item, { isAtOnce = false } = {}) {
   settlingUntil = performance.now() + SETTLE_MS;
   makeCurrent(item);
+  if (isSingle()) about.open = false;
   const isStill = isAtOnce || matchMedia("(prefers-reduced-motion: reduce)").matches;
   const levels = item.querySelector(".rate__text");
   // Not a level: there, the keys that scroll elsewhere would be about it.
@@ -121,7 +122,7 @@ function hold(name, said = TEXTS[name]) {
 function refuse(item, said) {
   for (let place = chosen.length; place--; ) if (chosen[place][0] === item) chosen.splice(place, 1);
   setRating(item, stored.get(item));
-  deafUntil = performance.now() + DEAF_MS;
+  turnDeaf(DEAF_MS);
   goTo(item, { isAtOnce: true });
   show(item, "failed", said);
   announce(said);
@@ -160,7 +161,13 @@ function showProgress() {
 const hint = (item, level) => (item.querySelector("[data-hint]").textContent = guidance[level] ?? "");
 
 // Choosing.
-form.addEventListener("click", (event) => event.detail && performance.now() < deafUntil && event.preventDefault(), { capture: true });
+function turnDeaf(during) {
+  texts.deaf = "";
+  clearTimeout(hearing);
+  hearing = setTimeout(() => delete texts.deaf, during);
+}
+
+form.addEventListener("click", (event) => event.detail && "deaf" in texts && event.preventDefault(), { capture: true });
 form.addEventListener("pointerdown", (event) => {
   const item = event.target.closest(".rate__item");
   if (item) makeCurrent(item);
@@ -203,6 +210,10 @@ function undo() {
 }
 
 undoButton.addEventListener("click", undo);
+document.getElementById("start").addEventListener("click", () => {
+  begun(about);
+  goTo(current);
+});
 for (const button of tools.querySelectorAll("[data-step]")) {
   button.addEventListener("click", () => goTo(neighbour(button), { isAtOnce: true }));
 }
@@ -211,11 +222,8 @@ for (const item of items) {
   item.addEventListener("change", (event) => {
     hint(item, event.target.value);
     choose(item);
-    setTimeout(() => {
-      if (current !== item || !isRated(item)) return;
-      deafUntil = performance.now() + DEAF_MS;
-      goOnFrom(item);
-    }, LET_IT_BE_SEEN_MS);
+    turnDeaf(LET_IT_BE_SEEN_MS + DEAF_MS);
+    setTimeout(() => current === item && isRated(item) && goOnFrom(item), LET_IT_BE_SEEN_MS);
   });
   item.addEventListener("focusin", (event) => {
     makeCurrent(item);

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from annotation.models import CaptionBatch
 from core.people.models import User
 from tests.browser.annotator import make_images, take_batch
@@ -11,8 +9,6 @@ from tests.browser.windows import Window, wait_for
 from tests.clients import client_of
 from tests.factories import make_annotator, make_round
 
-# Until the next caption has come and is listened to.
-AWAKE_MS = 700
 STATE = "#write [data-state]"
 
 
@@ -33,10 +29,16 @@ def written(batch: CaptionBatch) -> list[str]:
     return list(batch.items.order_by("position").values_list("text", flat=True))
 
 
+def start_rating(window: Window) -> None:
+    """Read the introduction, which a small screen shows before the first caption."""
+    window.click("#start")
+    window.wait_for_view("#item-1 [data-english]", "#item-1 .level:last-child")
+
+
 def rate(window: Window, position: int, level: int) -> None:
     window.click(f"#item-{position} .level:nth-child({level})")
     window.wait_for_text(f"#item-{position} [data-state]", "Saved")
-    time.sleep(AWAKE_MS / 1000)
+    window.wait_for_element("#rate:not([data-deaf])")
 
 
 def go_on_to_writing(window: Window) -> None:

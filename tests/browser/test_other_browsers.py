@@ -22,7 +22,16 @@ from sxs_eval.models import Judgement
 from tests.browser import gaming, judging
 from tests.browser.annotator import make_images, open_writing
 from tests.browser.conftest import Opener
-from tests.browser.elsewhere import AWAKE_MS, STATE, go_on_to_writing, rate, sign_in, sit_down, wait_for_image, written
+from tests.browser.elsewhere import (
+    STATE,
+    go_on_to_writing,
+    rate,
+    sign_in,
+    sit_down,
+    start_rating,
+    wait_for_image,
+    written,
+)
 from tests.browser.windows import ALT, ARROW_DOWN, ARROW_UP, ENTER, ESCAPE, Profile, Window
 from tests.factories import make_language, make_player, make_rater, make_round
 from tests.practice.making import make_practice
@@ -40,6 +49,7 @@ TEXT = "కుర్చీ మీద నిద్రపోతున్న చి
 def test_each_caption_is_rated_with_all_levels_in_view_and_choices_are_undone(window: Window, live_server: Any) -> None:
     batch = sit_down(window, live_server.url, images=3)
     window.open(f"{live_server.url}/batches/{batch.pk}/rate/")
+    start_rating(window)
     for position, level, size in ((1, 5, PHONES[0]), (2, 1, PHONES[1])):
         window.resize(*size)
         assert window.run("return document.documentElement.scrollWidth <= innerWidth")
@@ -66,7 +76,9 @@ def test_each_caption_is_rated_with_all_levels_in_view_and_choices_are_undone(wi
 def test_an_image_is_enlarged_on_both_screens_and_nothing_is_rated(window: Window, live_server: Any) -> None:
     batch = sit_down(window, live_server.url, images=2)
     window.open(f"{live_server.url}/batches/{batch.pk}/rate/")
-    for item in ("#item-2", "#item-1"):
+    start_rating(window)
+    for item, step in (("#item-2", "1"), ("#item-1", "-1")):
+        window.click(f"[data-step='{step}']")
         window.click(f"{item} [data-enlarge]")
         window.wait_for(
             "const image = document.querySelector('#zoom img'); return image.complete && image.naturalWidth"
@@ -86,6 +98,7 @@ def test_a_whole_batch_is_rated_written_and_submitted_and_the_next_is_taken(wind
     size = 4
     batch = sit_down(window, live_server.url, images=size)
     window.open(f"{live_server.url}/batches/{batch.pk}/rate/")
+    start_rating(window)
     for position in range(1, size + 1):
         rate(window, position, position)
     go_on_to_writing(window)
@@ -209,9 +222,10 @@ def test_who_arrives_from_a_panel_practises_and_then_gets_work(
 
         window.click("form[action$='/take/'] button")
         window.wait_for_path("/rate/")
+        start_rating(window)
         window.click("#item-1 .level:nth-child(2)")
         window.wait_for_element("#item-1 [data-state=saved]")
-        time.sleep(AWAKE_MS / 1000)
+        window.wait_for_element("#rate:not([data-deaf])")
         go_on_to_writing(window)
         wait_for_image(window, 1)
         window.fill("#text", TEXT.format(number=1))

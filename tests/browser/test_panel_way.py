@@ -103,10 +103,12 @@ def test_a_whole_batch_in_telugu_half_of_it_offline(phone: Phone, record_testsui
     page.locator('form[action$="/take/"] button').tap()
     page.wait_for_url("**/rate/")
     assert barriers(page) == []
+    page.locator("#start").tap()
     for item in page.locator(".rate__item").all():
+        page.locator("#rate:not([data-deaf])").wait_for()
         item.locator('label:has(input[value="GOOD"])').tap()
     expect(page.locator(".rate__item [data-state=saved]")).to_have_count(IMAGES)
-    page.locator("#rate [name=open]").tap()
+    page.locator("#rate:not([data-deaf]) [name=open]").tap()
     page.locator("#confirm button.button--primary").tap()
     page.wait_for_url("**/write/1/")
     assert barriers(page) == []

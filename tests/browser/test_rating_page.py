@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
@@ -20,6 +21,7 @@ from tests.factories import make_annotator, make_round
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ITEMS = 3
+LET_IT_BE_SEEN_MS = 120
 PHONES: list[ViewportSize] = [{"width": 390, "height": 664}, {"width": 360, "height": 640}]
 LAPTOP: ViewportSize = {"width": 1366, "height": 768}
 CURRENT = re.compile("is-current")
@@ -68,8 +70,38 @@ def phone(browser: Browser, desk: Desk, viewport: ViewportSize) -> Page:
     context = browser.new_context(locale="en-GB", reduced_motion="reduce", viewport=viewport, has_touch=True)
     sign_in(context, desk.person, desk.address)
     page = context.new_page()
-    page.goto(desk.url)
+    page.clock.install()
+    open_first(page, desk)
     return page
+
+
+def open_first(page: Page, desk: Desk) -> None:
+    """The first visit on a small screen: its introduction is read."""
+    page.goto(desk.url)
+    page.get_by_role("button", name="Continue", exact=True).click()
+    expect(page.locator("#item-1")).to_be_visible()
+
+
+@pytest.mark.parametrize("viewport", PHONES, ids=str)
+def test_on_a_first_visit_no_caption_is_rated_unread(desk: Desk, page: Page, viewport: ViewportSize) -> None:
+    page.set_viewport_size(viewport)
+    page.goto(desk.url)
+    # Either the introduction, with the way on in sight, or the image with its caption and all levels; never a part.
+    expect(page.locator(".about p").last).to_be_visible()
+    expect(page.get_by_role("button", name="Continue", exact=True)).to_be_in_viewport(ratio=0.99)
+    expect(page.locator(".level:visible")).to_have_count(0)
+    page.keyboard.press("2")
+    seen = page.locator("#item-1 :is(img, [data-english], .level)")
+    for part in seen.all():
+        expect(part).to_be_in_viewport(ratio=0.99)
+    assert covered(page, "#item-1 :is(img, [data-english], .level)") == []
+    expect(page.locator("input[type=radio]:checked")).to_have_count(0)
+    page.get_by_text("Rate the captions").click()
+    expect(page.locator(".level:visible")).to_have_count(0)
+    page.get_by_role("button", name="Continue", exact=True).click()
+    expect(page.get_by_role("group", name="Image 1 of 3")).to_be_focused()
+    page.reload()
+    expect(seen.first).to_be_in_viewport(ratio=0.99)
 
 
 @pytest.mark.parametrize("viewport", PHONES, ids=str)
@@ -80,9 +112,13 @@ def test_on_a_phone_one_image_is_shown_with_all_of_it_in_view_and_two_taps_hit_n
     expect(page.locator(".rate__item:visible")).to_have_count(1)
     box = page.locator("#item-1 .level").last.bounding_box()
     assert box is not None
+    # The second tap comes when the next image has come to the place of this one, and at the same moment.
+    page.clock.pause_at(datetime.now(UTC) + timedelta(minutes=1))
     for _tap in range(2):
         page.touchscreen.tap(box["x"] + 80, box["y"] + box["height"] / 2)
-        page.wait_for_timeout(120)
+        page.clock.run_for(LET_IT_BE_SEEN_MS)
+        expect(page.locator("#item-2")).to_have_class(CURRENT)
+    page.clock.resume()
     expect(page.locator("[data-rated-count]")).to_have_text("1")
     expect(page.locator("#item-1 input:checked")).to_have_value("NOT-ENOUGH-INFO")
     expect(page.locator("details[open], dialog[open], .is-missing")).to_have_count(0)
@@ -112,6 +148,7 @@ def test_the_list_fits_on_a_laptop_item_by_item_and_either_view_is_kept_on_the_d
     expect(page.get_by_label("One image at a time")).to_be_hidden()
     summary.click()
     page.get_by_label("One image at a time").check()
+    page.get_by_role("button", name="Continue", exact=True).click()
     expect(page.locator(".rate__item:visible")).to_have_count(1)
     page.reload()
     expect(page.locator(".rate__item:visible")).to_have_count(1)
@@ -140,6 +177,9 @@ def test_on_a_laptop_the_meaning_of_each_level_is_in_view(desk: Desk, page: Page
 def test_a_whole_batch_is_rated_by_roles_and_the_keyboard_alone(desk: Desk, page: Page, viewport: ViewportSize) -> None:
     page.set_viewport_size(viewport)
     page.goto(desk.url)
+    if viewport != LAPTOP:
+        tab_to(page, page.get_by_role("button", name="Continue", exact=True))
+        page.keyboard.press("Enter")
     said = page.get_by_role("status")
     for number in range(1, ITEMS + 1):
         item = page.get_by_role("group", name=f"Image {number} of {ITEMS}")
@@ -196,13 +236,13 @@ def test_the_next_image_is_there_at_once_and_ratings_follow_in_order_and_once(de
 
     page.route(re.compile(f"{desk.path}[0-9]/$"), hold_the_first)
     page.set_viewport_size(PHONES[0])
-    page.goto(desk.url)
+    open_first(page, desk)
     page.wait_for_load_state("networkidle")
     for key in "123":
         page.keyboard.press(key)
     expect(page.locator("[data-rated-count]")).to_have_text("3")
     assert page.locator("img").evaluate_all("all => all.every((one) => !one.src || one.naturalWidth > 0)")
-    page.wait_for_timeout(300)
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert sent == ["1 EXCELLENT"]
     held[0].continue_()
     expect(page.locator("[data-state=saved]")).to_have_count(ITEMS)
@@ -211,7 +251,7 @@ def test_the_next_image_is_there_at_once_and_ratings_follow_in_order_and_once(de
 
 def test_what_the_server_refuses_comes_back_into_sight(desk: Desk, page: Page) -> None:
     page.set_viewport_size(PHONES[0])
-    page.goto(desk.url)
+    open_first(page, desk)
     page.route(re.compile("/1/$"), lambda route: route.fulfill(status=422, json={"message": "Not today."}), times=1)
     page.keyboard.press("2")
     expect(page.locator("#status")).to_contain_text("Not today.")
@@ -223,8 +263,9 @@ def test_what_the_server_refuses_comes_back_into_sight(desk: Desk, page: Page) -
 
 @pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_levels_key_does_not_rate_a_caption_that_is_out_of_sight(desk: Desk, page: Page) -> None:
-    page.set_viewport_size(PHONES[0])
+    page.set_viewport_size({"width": 640, "height": 400})
     page.goto(desk.url)
+    expect(page.locator("#item-1 [data-english]")).not_to_be_in_viewport()
     page.keyboard.press("2")
     expect(page.locator("#item-1 [data-english]")).to_be_in_viewport()
     expect(page.locator("input[type=radio]:checked")).to_have_count(0)
@@ -244,7 +285,8 @@ def test_keys_pressed_one_after_the_other_rate_one_caption_each(desk: Desk, page
 @pytest.mark.parametrize("viewport", PHONES[:1], ids=str)
 def test_a_tap_enlarges_the_image_and_rates_nothing(desk: Desk, browser: Browser, viewport: ViewportSize) -> None:
     page = phone(browser, desk, viewport)
-    for item in ("#item-2", "#item-1"):
+    for item, way in (("#item-2", "Next"), ("#item-1", "Previous")):
+        page.get_by_role("button", name=way).tap()
         link = page.locator(f"{item} [data-enlarge]")
         link.tap()
         shown = page.locator("#zoom img")
