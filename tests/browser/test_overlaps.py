@@ -85,6 +85,7 @@ def rating(page: Page, url: str) -> None:
     make_images(round.collection)
     annotator = make_annotator(round, "amal")
     sign_in(page.context, annotator, url)
+    page.set_viewport_size({"width": 740, "height": 740})
     page.goto(f"{url}/batches/{take_batch(round, annotator).pk}/rate/")
     press_and_undo(page)
 
