@@ -14,7 +14,7 @@ from django.utils import translation
 from annotation.models import Rating
 from annotation.services.projects import create_empty_project, publish_guidelines
 from core.languages.rules.registry import LANGUAGES
-from core.people.defaults import default_text
+from core.people.defaults import WRITING_MARKS, default_text
 from core.people.models import Consent, Project, Role, TextKind, TextTranslation
 from core.people.rules.review_links import DAYS, SECONDS_PER_DAY, link_token
 from core.people.selectors.texts import MACHINE, TranslationState, has_gaps, originals_of, translation_rows
@@ -51,6 +51,10 @@ def test_the_text_is_in_every_language_with_the_same_parts(kind: TextKind) -> No
     }
     assert differing == {}
     assert len({default_text(kind, one.tag) for one in LANGUAGES}) == len(LANGUAGES) == 36
+
+
+def test_the_consent_text_says_in_full_what_is_noted_while_a_caption_is_written() -> None:
+    assert f"- {WRITING_MARKS}\n" in default_text("consent")
 
 
 def page_of(client: Client, name: str, *args: object, code: str = TELUGU) -> str:

@@ -7,6 +7,11 @@ LICENCE = "CC BY 4.0"
 """Of what people write, unless a manager names another."""
 # The placeholders of the consent text that older projects began with.
 GAP = "[The manager of the project"
+WRITING_MARKS = (
+    "How many characters of a caption you pasted, and the longest time "
+    "that its page was out of sight while you wrote it."
+)
+"""What a consent text says, in English, where these are noted. Without it they are not."""
 
 
 @cache
