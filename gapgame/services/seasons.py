@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from core.people.models import Invitation, Project, Role, User
 from core.people.services import audit_log
-from core.people.services.invitations import invite, revoke_invitation
+from core.people.services.invitations import ConsentGapsError, invite, revoke_invitation
 from gapgame.models import GameBatch, ItemSet, Season, SeasonAccess, SeasonLanguage
 from gapgame.rules.clock import time_zones
 from gapgame.selectors.setup import playable_of
@@ -234,15 +234,18 @@ def _set_door(season: Season, *, by: User, now: datetime) -> None:
         invitation.expires_at = season.ends_at
         return
     if season.access == SeasonAccess.OPEN:
-        season.invitation = invite(
-            project=season.project,
-            role=Role.PLAYER,
-            places=PLACES,
-            note=season.name,
-            expires_at=season.ends_at,
-            created_by=by,
-            now=now,
-        )
+        try:
+            season.invitation = invite(
+                project=season.project,
+                role=Role.PLAYER,
+                places=PLACES,
+                note=season.name,
+                expires_at=season.ends_at,
+                created_by=by,
+                now=now,
+            )
+        except ConsentGapsError as refused:
+            raise SeasonError(str(refused)) from refused
     elif invitation is not None:
         revoke_invitation(invitation=invitation, by=by, now=now)
         season.invitation = None

@@ -101,13 +101,17 @@ def test_an_invitation_that_makes_no_sense_is_not_made(client: Client, change: d
     assert not Invitation.objects.exists()
 
 
-@pytest.mark.long(reason="at least three others run each of its lines")
-def test_a_consent_text_with_gaps_is_to_be_finished_before_people_are_invited(client: Client, project: Project):
+def test_nobody_is_invited_to_a_consent_text_with_gaps(client: Client, project: Project):
     for address in (CREATE, IMPORT):
         assert "Fill that in first" not in page_of(client, address)
     publish(project, defaults.GAP)
     for address in (CREATE, IMPORT):
         assert "Fill that in first" in page_of(client, address)
+    refused = invite_by_page(client)
+    assert refused.status_code == 422
+    assert "Fill it in first" in refused.content.decode()
+    assert not Invitation.objects.exists()
+    assert invite_by_page(client, role="manager").status_code == 302
 
 
 # Many languages

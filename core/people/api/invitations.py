@@ -18,6 +18,7 @@ from core.jobs.tasks import ask_for_sweep
 from core.people.api.forms import filled_form, form_shape, sent_form
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, page
+from core.people.api.problems import ApiError, explain
 from core.people.api.requested import check_form, validated_data
 from core.people.api.views import person_asking
 from core.people.forms.invitations import (
@@ -35,9 +36,10 @@ from core.people.models import Invitation, Project, Role
 from core.people.permissions import project_for
 from core.people.rules.invitations import InvitationAction, InvitationState
 from core.people.selectors.invitations import InvitationRow, InvitationsShown, invitations_of, rows_of
-from core.people.services.invitations import InvitationMailing, change_many, invite_many
+from core.people.services.invitations import ConsentGapsError, InvitationMailing, change_many, invite_many
 
 api = ApiOperations("invitations")
+explain({"consent-gaps": "The consent text does not say who to ask, or the licence. Fill it in, then invite."})
 
 
 def days_valid() -> serializers.ChoiceField:
@@ -206,14 +208,17 @@ def invitation_change(request: Request, slug: str) -> Response:
 
 def _invite(request: Request, project: Project, form: InvitationForm | AddressesForm) -> list[Invitation]:
     now = timezone.now()
-    made = invite_many(
-        project=project,
-        wanted=form.wanted(),
-        expires_at=form.expires_at(now),
-        created_by=person_asking(request),
-        mailing=_mailing(request),
-        now=now,
-    )
+    try:
+        made = invite_many(
+            project=project,
+            wanted=form.wanted(),
+            expires_at=form.expires_at(now),
+            created_by=person_asking(request),
+            mailing=_mailing(request),
+            now=now,
+        )
+    except ConsentGapsError as refused:
+        raise ApiError(409, "consent-gaps", refused) from refused
     ask_for_sweep()
     return made
 

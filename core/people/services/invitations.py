@@ -28,6 +28,7 @@ from core.people.models import Invitation, InvitationMail, InvitationUse, Langua
 from core.people.rules.invitations import CLOSED, InvitationAction, InvitationState
 from core.people.rules.roles import needs_consent
 from core.people.selectors.invitations import InvitationChoice, choices_of, invitation_state
+from core.people.selectors.texts import has_gaps, newest_consent_text
 from core.people.services import audit_log
 from core.people.services.accounts import set_language_skills
 from core.people.services.consent import give_consent
@@ -45,6 +46,13 @@ class InvitationClosedError(MembershipError):
     def __init__(self, state: InvitationState) -> None:
         super().__init__(str(state.label))
         self.state = state
+
+
+class ConsentGapsError(MembershipError):
+    """The consent text leaves open what only a manager can say, and is to be read by whoever is invited."""
+
+    def __init__(self) -> None:
+        super().__init__(_("The consent text does not say who to ask, or the licence of captions. Fill it in first."))
 
 
 @dataclass(frozen=True)
@@ -141,7 +149,14 @@ def invite_many(
     mailing: InvitationMailing | None = None,
     now: datetime,
 ) -> list[Invitation]:
-    """Make several invitations, all or none. With `mailing`, those with an address are queued to be sent there."""
+    """Make several invitations, all or none. With `mailing`, those with an address are queued to be sent there.
+
+    Raises
+    ------
+    ConsentGapsError
+    """
+    if any(needs_consent(each.role) for each in wanted) and has_gaps(newest_consent_text(project)):
+        raise ConsentGapsError
     with transaction.atomic():
         invitations = Invitation.objects.bulk_create(
             Invitation(

@@ -41,7 +41,13 @@ from core.people.selectors.invitations import (
     rows_of,
 )
 from core.people.selectors.texts import has_gaps, newest_consent_text
-from core.people.services.invitations import ChangedInvitations, InvitationMailing, change_many, invite_many
+from core.people.services.invitations import (
+    ChangedInvitations,
+    ConsentGapsError,
+    InvitationMailing,
+    change_many,
+    invite_many,
+)
 
 PER_PAGE = 50
 """Enough for a link in each of the 36 languages."""
@@ -80,11 +86,11 @@ def invitation_export(request: HttpRequest, slug: str) -> HttpResponseBase:
 def invitation_create(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     form = InvitationForm(request.POST or None, initial=_initial(request))
-    if not form.is_valid():
+    made = _invite(request, project, form) if form.is_valid() else []
+    if not made:
         context = {"project": project, "form": form, "groups": GROUPS}
         context["has_gaps"] = has_gaps(newest_consent_text(project))
         return render(request, "people/invitation_create.html", context, status=422 if form.is_bound else 200)
-    made = _invite(request, project, form)
     if len(made) > 1:
         text = ngettext("%(number)s link is ready.", "%(number)s links are ready.", len(made))
         messages.success(request, text % {"number": len(made)})
@@ -102,12 +108,12 @@ def invitation_import(request: HttpRequest, slug: str) -> HttpResponse:
     """Read a list of addresses, show what it would make, and make it once that is confirmed."""
     project = project_for(user_of(request), slug, Role.MANAGER)
     form = AddressesForm(request.POST or None, request.FILES or None, project=project, now=timezone.now())
-    if not form.is_valid() or not form.cleaned_data["is_confirmed"]:
+    made = _invite(request, project, form) if form.is_valid() and form.cleaned_data["is_confirmed"] else []
+    if not made:
         context = {"project": project, "form": form, "lines": form.lines if form.is_valid() else []}
         context["has_gaps"] = has_gaps(newest_consent_text(project))
         status = 422 if form.is_bound and form.errors else 200
         return render(request, "people/invitation_import.html", context, status=status)
-    made = _invite(request, project, form)
     text = ngettext("%(number)s invitation is being sent.", "%(number)s invitations are being sent.", len(made))
     messages.success(request, text % {"number": len(made)})
     return _to_those(slug, made)
@@ -147,15 +153,20 @@ def _initial(request: HttpRequest) -> dict[str, Any]:
 
 
 def _invite(request: HttpRequest, project: Project, form: InvitationForm | AddressesForm) -> list[Invitation]:
+    """Return the invitations that were made; none if they were refused, as the form says then."""
     now = timezone.now()
-    made = invite_many(
-        project=project,
-        wanted=form.wanted(),
-        expires_at=form.expires_at(now),
-        created_by=user_of(request),
-        mailing=_mailing(request),
-        now=now,
-    )
+    try:
+        made = invite_many(
+            project=project,
+            wanted=form.wanted(),
+            expires_at=form.expires_at(now),
+            created_by=user_of(request),
+            mailing=_mailing(request),
+            now=now,
+        )
+    except ConsentGapsError as refused:
+        form.add_error(None, str(refused))
+        return []
     ask_for_sweep()
     return made
 

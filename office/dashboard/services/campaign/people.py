@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from core.people.models import Role
 from core.people.services.invitations import InvitationMailing, NewInvitation, invite_many
 from office.dashboard.selectors.campaign_file import campaign_of, invitation_of, invitations_of, study_of
-from office.dashboard.services.campaign.changes import CampaignChange
+from office.dashboard.services.campaign.changes import CampaignChange, refusals_at
 from office.recruitment.models import Study
 from office.recruitment.rules.panels import USUAL_NAMES, PanelKind
 from office.recruitment.services.studies import RateInCurrency, change_study, create_study, set_rates
@@ -33,14 +33,15 @@ def apply_invitations(change: CampaignChange, invitations: Sequence[Mapping[str,
             continue
         languages = [change.names.languages[tag] for tag in wanted["languages"]]
         about = {name: wanted[name] for name in ("places", "email", "note")}
-        invite_many(
-            project=change.project,
-            wanted=[NewInvitation(role=Role(wanted["role"]), languages=languages, **about)],
-            expires_at=change.now + timedelta(days=wanted["valid_days"]),
-            created_by=change.by,
-            mailing=InvitationMailing(by=change.by, site=settings.SITE_URL),
-            now=change.now,
-        )
+        with refusals_at(f"invitations[{number}]"):
+            invite_many(
+                project=change.project,
+                wanted=[NewInvitation(role=Role(wanted["role"]), languages=languages, **about)],
+                expires_at=change.now + timedelta(days=wanted["valid_days"]),
+                created_by=change.by,
+                mailing=InvitationMailing(by=change.by, site=settings.SITE_URL),
+                now=change.now,
+            )
         what = [Role(wanted["role"]).label, ", ".join(wanted["languages"]), wanted["email"]]
         change.added(f"invitations[{number}]", "; ".join(str(one) for one in what if one))
 
