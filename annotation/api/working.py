@@ -116,6 +116,15 @@ class DraftSerializer(serializers.Serializer[Any]):
         min_value=0, max_value=2**31 - 1, help_text="Revision of the text that this one is based on; 0 for the first."
     )
     active_ms = serializers.IntegerField(min_value=0, max_value=MS_PER_DAY, default=0)
+    pasted_characters = serializers.IntegerField(
+        min_value=0,
+        max_value=MAX_DRAFT_CHARACTERS,
+        default=0,
+        help_text="Pasted from elsewhere so far. Forgotten unless the consent text says that it is noted.",
+    )
+    longest_absence_ms = serializers.IntegerField(
+        min_value=0, max_value=MS_PER_DAY, default=0, help_text="Longest time out of sight so far. Forgotten as well."
+    )
     confirms = serializers.BooleanField(
         default=True, help_text="False for a text that you save while somebody types it: it cannot be submitted yet."
     )

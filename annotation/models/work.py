@@ -91,12 +91,23 @@ class CaptionItem(models.Model):
         null=True, blank=True, help_text="Revision that the writer was warned is almost the English caption."
     )
     writing_ms = models.PositiveIntegerField(default=0, help_text="Active time on screen 2, idle time cut.")
+    pasted_characters = models.PositiveIntegerField(
+        null=True, blank=True, help_text="From elsewhere; empty where the writer has not agreed that it is noted."
+    )
+    longest_absence_ms = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Longest time out of sight on screen 2; empty as well."
+    )
 
     class Meta:
         ordering: ClassVar[list[str]] = ["batch", "position"]
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["batch", "position"], name="item_one_per_position"),
             models.CheckConstraint(condition=Q(rating__in=["", *Rating.values]), name="item_rating_known"),
+            models.CheckConstraint(
+                condition=Q(pasted_characters=None, longest_absence_ms=None)
+                | Q(pasted_characters__isnull=False, longest_absence_ms__isnull=False),
+                name="item_marks_noted_together",
+            ),
         ]
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["person", "image"], name="item_of_person_and_image"),

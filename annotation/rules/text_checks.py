@@ -40,7 +40,7 @@ LEVEL_GUIDANCE: dict[str, Promise] = {
 }
 
 # One of these says as much as several Latin letters: otherwise a brand's name weighs too much in a short sentence.
-_LETTERS_WORTH = {"Hani": 3, "Hang": 2, "Hira": 2, "Kana": 2}
+LETTERS_WORTH = {"Hani": 3, "Hang": 2, "Hira": 2, "Kana": 2}
 _MAX_DECOMPOSITION = 4
 """How many code points NFC can make of one: longer texts are refused without being normalised."""
 # Letters, marks and signs by category that show nothing: fillers, the grapheme joiner, the blank of braille.
@@ -153,9 +153,9 @@ def _is_mostly_foreign(text: str, scripts: frozenset[str]) -> bool:
     own = foreign = 0
     for script in map(script_of, text):
         if script in scripts:
-            own += _LETTERS_WORTH.get(script, 1)
+            own += LETTERS_WORTH.get(script, 1)
         elif script:
-            foreign += _LETTERS_WORTH.get(script, 1)
+            foreign += LETTERS_WORTH.get(script, 1)
     return foreign > MAX_FOREIGN_SHARE * (own + foreign)
 
 

@@ -121,6 +121,8 @@ def _items(person: User, hidden: set[int]) -> Iterator[dict[str, Any]]:
         "saved_at",
         "is_autosaved",
         "writing_ms",
+        "pasted_characters",
+        "longest_absence_ms",
         image_key=_key("batch__round__collection"),
         **_of_round("batch__round"),
     )

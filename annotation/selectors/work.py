@@ -97,6 +97,7 @@ class WriteItem:
     warnings: Sequence[text_checks.CaptionFault]
     error: text_checks.CaptionFault | None = None
     is_autosaved: bool = False
+    notes_marks: bool = False
 
 
 @dataclass(frozen=True)
@@ -283,7 +284,9 @@ def _write_item(
     error: text_checks.CaptionFault | None = None,
 ) -> WriteItem:
     image = served_image(item.image, viewer)
-    return WriteItem(item.position, number, image, item.text, item.revision, warnings, error, item.is_autosaved)
+    notes_marks = item.pasted_characters is not None
+    about = (item.position, number, image, item.text, item.revision, warnings, error)
+    return WriteItem(*about, is_autosaved=item.is_autosaved, notes_marks=notes_marks)
 
 
 def submitted(batch: CaptionBatch, viewer: User) -> list[WriteItem]:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from random import Random
 from uuid import UUID
 
@@ -36,13 +36,14 @@ from annotation.services.round_batches import (
     rate,
     rate_many,
 )
-from core.allocation.models import BatchState
+from core.allocation.models import Assignment, Batch, BatchState
 from core.allocation.services.errors import BatchReturnedError
 from core.allocation.services.kinds import check_in_time, credible_ms
 from core.allocation.services.lifecycle import finish_batch
 from core.allocation.services.locks import FreeTasks
 from core.compiled_query import CompiledQuery, save_columns
 from core.people.models import User
+from core.people.selectors.texts import notes_writing_marks
 from crosslens_metrics.hidden_characters import visible_text
 
 
@@ -86,6 +87,16 @@ class NearCopyError(Exception):
         self.positions = positions
 
 
+MAX_ABSENCE = timedelta(days=1)
+DRAFT_COLUMNS = (
+    "text",
+    "revision",
+    "saved_at",
+    "writing_ms",
+    "is_autosaved",
+    "pasted_characters",
+    "longest_absence_ms",
+)
 # Saving a rating and saving a caption ask it: saves 0.4 ms.
 ITEM = CompiledQuery(
     lambda batch, position: CaptionItem.objects.filter(batch=batch, position=position), batch=UUID, position=int
@@ -101,6 +112,12 @@ class CaptionBatchKind(RoundBatchKind[CaptionBatch]):
         FreeTasks(lambda person, project: previously_seen(person, project) | english_is_off()),
         FreeTasks(lambda person, project: previously_seen(person, project, besides_pilots=True) | english_is_off()),
     )
+
+    def add_rows(self, work: Round, lease: Batch, assignments: list[Assignment], rng: Random) -> None:
+        super().add_rows(work, lease, assignments, rng)
+        if notes_writing_marks(work.project):
+            items = CaptionItem.objects.filter(assignment__in=assignments)
+            items.update(pasted_characters=0, longest_absence_ms=0)
 
     def free_tasks_of(self, work: Round) -> Sequence[FreeTasks]:
         return self.free_tasks if work.kind == RoundKind.MAIN else self.free_tasks[:1]
@@ -176,11 +193,16 @@ def save_draft(
     active_ms: int,
     now: datetime,
     confirms: bool = True,
+    pasted_characters: int = 0,
+    longest_absence_ms: int = 0,
 ) -> CaptionItem:
     """Save a text, letter for letter. `revision` is of the text that the writer began from.
 
     Without `confirms`, a changed text is only what was typed so far: its writer must confirm it before it can be
     submitted. Sending the same again changes nothing. After the lease ran out a draft is still kept.
+
+    What was pasted and the longest absence are of the whole visit to the page. They are dropped where the writer has
+    not agreed that they are noted.
 
     Raises
     ------
@@ -204,10 +226,17 @@ def save_draft(
             item.is_autosaved = True
         if confirms and not text_checks.hard_error(text):
             item.is_autosaved = False
-        began_at = item.saved_at or batch.writing_opened_at or now
+        began_writing_at = batch.writing_opened_at or now
+        began_at = item.saved_at or began_writing_at
         item.writing_ms += credible_ms(active_ms, since=began_at, now=now, longest=MAX_SITTING)
         item.text, item.saved_at = text, now
-        save_columns(item, "text", "revision", "saved_at", "writing_ms", "is_autosaved")
+        if item.pasted_characters is not None and item.longest_absence_ms is not None:
+            item.pasted_characters = max(
+                item.pasted_characters, min(pasted_characters, text_checks.MAX_DRAFT_CHARACTERS)
+            )
+            absence_ms = credible_ms(longest_absence_ms, since=began_writing_at, now=now, longest=MAX_ABSENCE)
+            item.longest_absence_ms = max(item.longest_absence_ms, absence_ms)
+        save_columns(item, *DRAFT_COLUMNS)
         KIND.renew(batch, person, now)
     return item
 
@@ -280,6 +309,9 @@ def _warn_of_copies(batch: CaptionBatch, items: list[CaptionItem]) -> list[int]:
 
 
 def _submit(batch: CaptionBatch, items: list[CaptionItem], *, person: User, now: datetime) -> None:
+    if not notes_writing_marks(batch.round.project):
+        # The text that the writer has agreed to since the batch was taken does not say it.
+        CaptionItem.objects.filter(batch=batch).update(pasted_characters=None, longest_absence_ms=None)
     warnings = warnings_by_position(items, language_of(batch.round_id))
     counts = finish_batch(batch=batch.lease, now=now)
     captions = Caption.objects.bulk_create(

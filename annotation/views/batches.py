@@ -177,6 +177,8 @@ def _save_draft(request: HttpRequest, batch_id: UUID, position: int, *, confirms
         active_ms=active_ms_of(request),
         now=timezone.now(),
         confirms=confirms,
+        pasted_characters=number_sent(request.POST.get("pasted_characters")),
+        longest_absence_ms=number_sent(request.POST.get("longest_absence_ms")),
     )
 
 

@@ -3,6 +3,7 @@
 
 import { announce, signInLink } from "./page.js";
 import { Kept, Saver } from "./saver.js";
+import { WritingMarks } from "./writing_marks.js";
 
 const LONGEST = 1000;
 const COUNT_FROM = 900;
@@ -40,6 +41,7 @@ export class CaptionField {
   #field;
   #texts;
   #time;
+  #marks;
   #root;
   #onSaved;
   #kept;
@@ -55,6 +57,7 @@ export class CaptionField {
     this.#field = form.elements.text;
     this.#texts = form.dataset;
     this.#time = time;
+    this.#marks = new WritingMarks(this.#field);
     this.#onSaved = onSaved;
     this.#listen(onEnter);
   }
@@ -68,6 +71,7 @@ export class CaptionField {
     const typed = lines(this.#field.value);
     const revision = Number(this.#form.elements.revision.value);
     this.#isSentBack = typed !== stored;
+    this.#marks.look(this.#texts.marks ? position : null);
     this.#kept = new Kept(user, batch, position);
     // A page that was kept on this device, or on its way already, has an older text than the server.
     const later = this.#isSentBack ? null : this.#kept.laterThan(revision);
@@ -79,6 +83,7 @@ export class CaptionField {
       isAutosaved: later?.isAutosaved ?? Boolean(this.#texts.autosaved),
       kept: this.#kept,
       time: { take: () => this.#time.take(position), putBack: (ms) => this.#time.putBack(position, ms) },
+      marks: () => this.#marks.of(position),
       show: (name, details) => this.#show(name, details),
     });
     this.#time.look(position);
@@ -137,6 +142,7 @@ export class CaptionField {
     this.saver.end();
     this.saver = null;
     this.#time.look(null);
+    this.#marks.look(null);
     return this.text.startsWith(left) ? this.text.slice(left.length) : "";
   }
 

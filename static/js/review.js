@@ -66,6 +66,7 @@ function enter(card) {
   texts.position = position;
   texts.draft = draftAt(texts.draft, position);
   texts.autosaved = "autosaved" in card.dataset ? "yes" : "";
+  texts.marks = card.dataset.marks ?? "";
   form.setAttribute("aria-label", name);
   form.elements.revision.value = revision;
   form.elements.text.dataset.stored = stored;

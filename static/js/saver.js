@@ -22,8 +22,8 @@ export class Kept {
    * Whether it could be kept. `sent` are the texts that the server may have without our knowing, `ms` unsent time;
    * `confirms` says that the writer has confirmed the text.
    */
-  put(revision, { text, sent, confirms, ms = 0, at = Date.now() }) {
-    const kept = JSON.stringify({ revision, text, sent: [...sent], confirms, ms, at });
+  put(revision, { text, sent, confirms, ms = 0, marks = {}, at = Date.now() }) {
+    const kept = JSON.stringify({ revision, text, sent: [...sent], confirms, ms, marks, at });
     disk.put(this.#prefix + revision, kept);
     try {
       localStorage.setItem(this.#prefix + revision, kept);
@@ -136,11 +136,11 @@ export async function sendWaiting({ user, batch, draft, but = null, tell = () =>
 }
 
 async function sendOne(kept, url, found, revision, isAgain = false) {
-  const { text, sent, confirms, ms } = found;
+  const { text, sent, confirms, ms, marks } = found;
   kept.put(revision, { ...found, sent: [...sent, text] });
   let answer;
   try {
-    answer = await send(url, { text, revision, active_ms: isAgain ? 0 : (ms ?? 0), ...asConfirmed(confirms) });
+    answer = await send(url, { text, revision, active_ms: isAgain ? 0 : (ms ?? 0), ...marks, ...asConfirmed(confirms) });
   } catch {
     return { outcome: "offline" };
   }
@@ -169,7 +169,7 @@ function read(key) {
 
 /**
  * `show(state, details)` is told of every change of state: saving, saved, offline, signed-out, conflict, closed,
- * refused or failed. `time` has take() and putBack(ms).
+ * refused or failed. `time` has take() and putBack(ms); `marks()` gives what is noted of the writing.
  */
 export class Saver {
   text;
@@ -185,6 +185,7 @@ export class Saver {
   #url;
   #kept;
   #time;
+  #marks;
   #show;
   #flight = null;
   #timer = null;
@@ -192,12 +193,13 @@ export class Saver {
   #mustWaitForTyping = false;
   #ending = new AbortController();
 
-  constructor({ url, revision, text, isAutosaved, kept, time, show }) {
+  constructor({ url, revision, text, isAutosaved, kept, time, marks, show }) {
     Object.assign(this, { revision, text, isAutosaved });
     this.#saved = text;
     this.#url = url;
     this.#kept = kept;
     this.#time = time;
+    this.#marks = marks;
     this.#show = show;
     const { signal } = this.#ending;
     for (const sign of ["online", "focus", "pagehide"]) addEventListener(sign, () => this.#retry(), { signal });
@@ -290,7 +292,7 @@ export class Saver {
     }
     let answer;
     try {
-      answer = await send(this.#url, { text, revision, active_ms: ms, ...asConfirmed(mustConfirm), ...about });
+      answer = await send(this.#url, { text, revision, active_ms: ms, ...this.#marks(), ...asConfirmed(mustConfirm), ...about });
     } catch {
       answer = { status: 0 };
     }
@@ -336,7 +338,7 @@ export class Saver {
 
   #keep(ms = 0) {
     const { text, mustConfirm: confirms } = this;
-    this.isKept = this.#kept.put(this.revision, { text, sent: this.#sent, confirms, ms });
+    this.isKept = this.#kept.put(this.revision, { text, sent: this.#sent, confirms, ms, marks: this.#marks() });
   }
 
   #later(ms) {

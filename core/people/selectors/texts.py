@@ -76,6 +76,15 @@ def has_gaps(text: ConsentText | None) -> bool:
     return any(gap in text.body for gap in [defaults.GAP, *gaps])
 
 
+def notes_writing_marks(project: Project) -> bool:
+    """Return whether people who take work now have read that pasted text and absences are noted.
+
+    The text alone decides: without its English sentence nothing is noted.
+    """
+    text = newest_consent_text(project)
+    return text is not None and defaults.WRITING_MARKS in " ".join(text.body.split())
+
+
 def has_consented(user: User, text: ConsentText) -> bool:
     return Consent.objects.filter(user=user, text=text, withdrawn_at=None).exists()
 

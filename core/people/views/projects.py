@@ -11,14 +11,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from core.people import tasks
+from core.people import defaults, tasks
 from core.people.forms.projects import ConsentTextForm, LogForm, WebhookForm
 from core.people.models import Delivery, Role, WebhookEvent
 from core.people.permissions import project_for
 from core.people.requests import RefusalsShown, csv_download, user_of
 from core.people.selectors.audit_log import EntryFilters, actions_in, log_as_csv, log_page
 from core.people.selectors.projects import members_of, webhooks_of
-from core.people.selectors.texts import newest_consent_text, shown_consent
+from core.people.selectors.texts import newest_consent_text, notes_writing_marks, shown_consent
 from core.people.services import webhooks
 from core.people.services.consent import publish_consent_text
 from core.people.services.members import LastManagerError, remove_member
@@ -138,5 +138,7 @@ def consent_publish(request: HttpRequest, slug: str) -> HttpResponse:
         "text": text,
         "form": form,
         "shown": text and shown_consent(text, wants_original=True),
+        "notes_marks": notes_writing_marks(project),
+        "marks_sentence": defaults.WRITING_MARKS,
     }
     return render(request, "people/consent_publish.html", context, status=422 if form.is_bound else 200)
