@@ -12,7 +12,8 @@ from django.utils.translation import gettext as _
 
 from core.people.models import Invitation, Project, Role, User
 from core.people.services import audit_log
-from core.people.services.invitations import ConsentGapsError, invite, revoke_invitation
+from core.people.services.invitations import invite, revoke_invitation
+from core.people.services.texts import ConsentGapsError
 from gapgame.models import GameBatch, ItemSet, Season, SeasonAccess, SeasonLanguage
 from gapgame.rules.clock import time_zones
 from gapgame.selectors.setup import playable_of

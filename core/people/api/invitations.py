@@ -36,7 +36,8 @@ from core.people.models import Invitation, Project, Role
 from core.people.permissions import project_for
 from core.people.rules.invitations import InvitationAction, InvitationState
 from core.people.selectors.invitations import InvitationRow, InvitationsShown, invitations_of, rows_of
-from core.people.services.invitations import ConsentGapsError, InvitationMailing, change_many, invite_many
+from core.people.services.invitations import InvitationMailing, change_many, invite_many
+from core.people.services.texts import ConsentGapsError
 
 api = ApiOperations("invitations")
 explain({"consent-gaps": "The consent text does not say who to ask, or the licence. Fill it in, then invite."})

@@ -28,12 +28,12 @@ from core.people.models import Invitation, InvitationMail, InvitationUse, Langua
 from core.people.rules.invitations import CLOSED, InvitationAction, InvitationState
 from core.people.rules.roles import needs_consent
 from core.people.selectors.invitations import InvitationChoice, choices_of, invitation_state
-from core.people.selectors.texts import has_gaps, newest_consent_text
 from core.people.services import audit_log
 from core.people.services.accounts import set_language_skills
 from core.people.services.consent import give_consent
 from core.people.services.mails import MailOutbox
 from core.people.services.members import MembershipError, add_member, lock_person
+from core.people.services.texts import check_gaps
 
 TOKEN_BYTES = 32
 
@@ -46,13 +46,6 @@ class InvitationClosedError(MembershipError):
     def __init__(self, state: InvitationState) -> None:
         super().__init__(str(state.label))
         self.state = state
-
-
-class ConsentGapsError(MembershipError):
-    """The consent text leaves open what only a manager can say, and is to be read by whoever is invited."""
-
-    def __init__(self) -> None:
-        super().__init__(_("The consent text does not say who to ask, or the licence of captions. Fill it in first."))
 
 
 @dataclass(frozen=True)
@@ -155,8 +148,8 @@ def invite_many(
     ------
     ConsentGapsError
     """
-    if any(needs_consent(each.role) for each in wanted) and has_gaps(newest_consent_text(project)):
-        raise ConsentGapsError
+    if any(needs_consent(each.role) for each in wanted):
+        check_gaps(project)
     with transaction.atomic():
         invitations = Invitation.objects.bulk_create(
             Invitation(

@@ -10,12 +10,25 @@ from django.utils.translation import gettext as _
 
 from core.languages.models import Language
 from core.people.models import Project, TextKind, TextTranslation, User
-from core.people.selectors.texts import OriginalText, original_of, translation_of
+from core.people.selectors.texts import OriginalText, has_gaps, newest_consent_text, original_of, translation_of
 from core.people.services import audit_log
 
 
 class StaleTranslationError(Exception):
     """The text has a newer version than the one that was translated."""
+
+
+class ConsentGapsError(Exception):
+    """The consent text leaves open what only a manager can say, and is to be read by whoever is invited."""
+
+    def __init__(self) -> None:
+        super().__init__(_("The consent text does not say who to ask, or the licence of captions. Fill it in first."))
+
+
+def check_gaps(project: Project) -> None:
+    """Raise ConsentGapsError if nobody should be invited to the consent text yet."""
+    if has_gaps(newest_consent_text(project)):
+        raise ConsentGapsError
 
 
 def save_translation(

@@ -43,11 +43,11 @@ from core.people.selectors.invitations import (
 from core.people.selectors.texts import has_gaps, newest_consent_text
 from core.people.services.invitations import (
     ChangedInvitations,
-    ConsentGapsError,
     InvitationMailing,
     change_many,
     invite_many,
 )
+from core.people.services.texts import ConsentGapsError
 
 PER_PAGE = 50
 """Enough for a link in each of the 36 languages."""

@@ -14,7 +14,7 @@ from django.utils.translation import pgettext_lazy
 
 from annotation.services.projects import ProjectSetupError
 from core.people.models import Project, User
-from core.people.services.invitations import ConsentGapsError
+from core.people.services.texts import ConsentGapsError
 from office.dashboard.formats.campaign_file import CampaignFileError
 from office.dashboard.services.campaign.names import CampaignNames
 from office.practice.services.sets import ImageInWorkError
