@@ -38,6 +38,7 @@ of_project = [
     path("annotators/", progress.annotator_list, name="annotator-list"),
     path("annotators/progress/", progress.annotator_progress, name="annotator-progress"),
     path("annotators/<int:person_id>/", progress.annotator_show, name="annotator-show"),
+    path("annotators/<int:person_id>/marks/", progress.annotator_marks, name="annotator-marks"),
     path("plots/", progress.plots_show, name="plots-show"),
     path("plots/progress/", progress.plots_progress, name="plots-progress"),
     path("statistics/", progress.statistics_show, name="statistics-show"),

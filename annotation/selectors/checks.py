@@ -41,6 +41,8 @@ from annotation.models import (
     Tally,
     Verdict,
 )
+from annotation.rules.writing_marks import MarkKind
+from annotation.selectors.marks import SHOWN_STATES, marks_by_caption
 from core.allocation.models import AssignmentState
 from core.images.models import CollectionImage, Image
 from core.images.selectors import served_image
@@ -49,7 +51,6 @@ from core.people.models import Project, User
 
 IMAGES_AT_ONCE = 20
 SAMPLES = 5
-SHOWN_STATES = (CaptionState.COUNTED, CaptionState.RETURNED)
 SCALE = {Rating.BAD: 1, Rating.MEDIUM: 2, Rating.GOOD: 3, Rating.EXCELLENT: 4}
 FAR_APART = 2
 """(ours) How many levels apart two ratings of the same caption count as a disagreement."""
@@ -75,7 +76,8 @@ class CheckFilters:
 class CheckedCaption:
     """A caption. `is_asked` says whether the filters match it, or only another one of its image.
 
-    `mine` are the viewer's findings, empty if nothing was said, and `others` those of other managers.
+    `mine` are the viewer's findings, empty if nothing was said, and `others` those of other managers. `marks` are what
+    a manager may want to look at.
     """
 
     caption: Caption
@@ -83,6 +85,7 @@ class CheckedCaption:
     may_be_returned: bool
     mine: SpotCheck
     others: Sequence[SpotCheck]
+    marks: Sequence[MarkKind]
 
 
 def rounds_to_check(project: Project, language: Language) -> list[Round]:
@@ -120,7 +123,7 @@ def check_page(asked: CheckFilters, viewer: User, *, after: int = 0, before: int
 def row_of(caption: Caption, viewer: User) -> CheckedCaption:
     """Return one caption again, after a change."""
     (again,) = _with_all_it_needs(Caption.objects.filter(pk=caption.pk))
-    return _row(again, caption.round, viewer, is_asked=True)
+    return _row(again, caption.round, viewer, marks_by_caption([again])[again.pk], is_asked=True)
 
 
 def samples_of(round: Round, *, draw: int = 0) -> list[tuple[Caption, str, list[Verdict]]]:
@@ -176,7 +179,7 @@ def _of_round(round: Round) -> QuerySet[Caption]:
 
 
 def _with_all_it_needs(captions: QuerySet[Caption]) -> QuerySet[Caption]:
-    return captions.select_related("author", "item__english", "image").prefetch_related(
+    return captions.select_related("author", "item__english", "image", "round").prefetch_related(
         Prefetch("verdicts", _counted_verdicts().select_related("person").order_by("person__username")),
         Prefetch("spot_checks", SpotCheck.objects.select_related("by").order_by("by__username")),
         Prefetch("feedback", Feedback.objects.select_related("by")),
@@ -189,8 +192,11 @@ def _shown(asked: CheckFilters, images: Sequence[int], viewer: User) -> list[dic
     captions = _with_all_it_needs(_of_round(asked.round).filter(image__in=images))
     wanted = set(_asked_for(asked).filter(image__in=images).values_list("pk", flat=True))
     rows: dict[Image, list[CheckedCaption]] = defaultdict(list)
-    for caption in captions.order_by("image", "author__username"):
-        rows[caption.image].append(_row(caption, asked.round, viewer, is_asked=caption.pk in wanted))
+    ordered = list(captions.order_by("image", "author__username"))
+    marks = marks_by_caption(ordered)
+    for caption in ordered:
+        row = _row(caption, asked.round, viewer, marks[caption.pk], is_asked=caption.pk in wanted)
+        rows[caption.image].append(row)
     keys = _keys(asked.round, rows)
     return [
         {
@@ -214,7 +220,7 @@ def _are_apart(ratings: Iterable[str]) -> bool:
     return bool(places) and max(places) - min(places) >= FAR_APART
 
 
-def _row(caption: Caption, round: Round, viewer: User, *, is_asked: bool) -> CheckedCaption:
+def _row(caption: Caption, round: Round, viewer: User, marks: Sequence[MarkKind], *, is_asked: bool) -> CheckedCaption:
     checks = caption.spot_checks.all()
     is_undecided = round.state in (RoundState.OPEN, RoundState.CLOSED)
     return CheckedCaption(
@@ -223,4 +229,5 @@ def _row(caption: Caption, round: Round, viewer: User, *, is_asked: bool) -> Che
         may_be_returned=is_undecided and caption.state == CaptionState.COUNTED and not caption.verification_tasks.all(),
         mine=next((check for check in checks if check.by_id == viewer.pk), SpotCheck()),
         others=[check for check in checks if check.by_id != viewer.pk],
+        marks=marks,
     )

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation.forms.checks import CheckForm, FeedbackForm
 from annotation.models import Caption, Rating
 from annotation.permissions import caption_managed_by, round_of
+from annotation.rules.writing_marks import MEANINGS, MarkKind
 from annotation.selectors import checks as selectors
 from annotation.selectors.feedback import given_in
 from annotation.services import corrections
@@ -36,6 +37,7 @@ def check_show(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
         return elsewhere
     form = CheckForm(request.GET, project=project, language=language)
     context: dict[str, Any] = {"project": project, "language": language, "form": form, "levels": Rating}
+    context["meanings"] = [(kind, MEANINGS[kind]) for kind in MarkKind]
     if form.has_rounds and form.is_valid():
         asked = form.asked()
         where = {name: number_sent(request.GET.get(name)) for name in ("after", "before")}

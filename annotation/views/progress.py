@@ -19,12 +19,14 @@ from annotation.formats.quality import QualityLayout, fresh_table, write
 from annotation.pages import quality as pages
 from annotation.pages.annotators import annotators_page, rounds_table
 from annotation.pages.control_room import asked_columns, room_page
+from annotation.pages.marks import marks_table
 from annotation.pages.plots import plots_of_one, plots_page
 from annotation.pages.progress import seen_of
 from annotation.rules.bulk_actions import OFFERED
 from annotation.selectors import annotators as selectors
 from annotation.selectors.annotators import open_batches
 from annotation.selectors.image_uses import progress_over
+from annotation.selectors.marks import marks_of_person
 from annotation.selectors.overview import project_progress as progress_of
 from annotation.selectors.quality import QualityTable, quality_table
 from annotation.selectors.statistics import filtered_statistics, languages_of, live_statistics, round_series
@@ -65,10 +67,7 @@ def project_progress(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def annotator_show(request: HttpRequest, slug: str, person_id: int) -> HttpResponse:
-    project = project_for(request.user, slug, Role.MANAGER)
-    person = get_object_or_404(User, pk=person_id)
-    if not selectors.is_of_project(person, project):
-        raise Http404(_("There is no such annotator in this project."))
+    project, person = _annotator(request, slug, person_id)
     now = timezone.now()
     rows = selectors.rounds_of_one(project, person, now=now)
     context = {
@@ -80,6 +79,23 @@ def annotator_show(request: HttpRequest, slug: str, person_id: int) -> HttpRespo
         "next": request.path,
     }
     return render(request, "annotation/annotator.html", context)
+
+
+@require_safe
+def annotator_marks(request: HttpRequest, slug: str, person_id: int) -> HttpResponse:
+    """Show what was found in the newest captions of a person: a page of its own, as it reads them."""
+    project, person = _annotator(request, slug, person_id)
+    marks = marks_of_person(project, person)
+    context = {"project": project, "person": person, "marks": marks, "table": marks_table(marks, slug)}
+    return render(request, "annotation/annotator_marks.html", context)
+
+
+def _annotator(request: HttpRequest, slug: str, person_id: int) -> tuple[Project, User]:
+    project = project_for(request.user, slug, Role.MANAGER)
+    person = get_object_or_404(User, pk=person_id)
+    if not selectors.is_of_project(person, project):
+        raise Http404(_("There is no such annotator in this project."))
+    return project, person
 
 
 def _unless_seen(request: HttpRequest, template: str, context: dict[str, Any], *, seen: str) -> HttpResponse:

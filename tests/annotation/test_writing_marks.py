@@ -8,16 +8,20 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 from django.urls import reverse
+from django.utils.html import escape
 
-from annotation.models import CaptionBatch, CaptionItem
-from annotation.rules.writing_marks import MarkKind, WrittenCaption, marks_of
+from annotation.models import Caption, CaptionBatch, CaptionItem
+from annotation.rules.writing_marks import MEANINGS, MarkKind, WrittenCaption, marks_of
+from annotation.selectors.marks import marks_by_caption
 from annotation.services import batches
 from core.people.defaults import WRITING_MARKS
 from core.people.models import ConsentText
 from core.people.services.consent import give_consent, publish_consent_text
+from research.inference.models import Translator
+from research.inference.models.registered import TRANSLATED
 from tests.annotation.submitting import take, write
 from tests.clients import client_of
-from tests.factories import NOW, make_annotator, make_round
+from tests.factories import NOW, make_annotator, make_captioner, make_round
 from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
@@ -90,6 +94,62 @@ def test_the_page_of_the_consent_text_says_whether_they_are_noted(batch: Caption
     said = client.get(address).content.decode()
     assert "are not noted" in said
     assert WRITING_MARKS in said
+
+
+@pytest.fixture
+def marked(batch: CaptionBatch) -> Caption:
+    """A caption that was pasted, with a long absence."""
+    save(batch, **NOTED)
+    batches.submit_batch(batch_id=batch.pk, person=batch.lease.person, now=LATER)
+    return Caption.objects.get(item__batch=batch, item__position=1)
+
+
+def test_a_manager_sees_the_marks_and_what_they_mean_where_captions_are_checked(marked: Caption) -> None:
+    project = marked.round.project
+    page = client_of(project.created_by).get(reverse("annotation:check-show", args=[project.slug, "de"]))
+    (row,) = [row for shown in page.context["page"]["images"] for row in shown["rows"] if row.caption == marked]
+    assert row.marks == [MarkKind.PASTED, MarkKind.AWAY]
+    said = page.content.decode()
+    assert [said.count(f'<span class="tag">{kind.label}</span>') for kind in row.marks] == [1, 1]
+    assert all(escape(str(meaning)) in said for meaning in MEANINGS.values())
+
+
+def test_a_caption_like_another_persons_of_the_image_is_marked_and_of_another_language_is_not(marked: Caption) -> None:
+    about = {"image": marked.image, "text": f"{CAT}.", "text_as_typed": CAT, "submitted_at": NOW, "position": 1}
+    Caption.objects.create(round=marked.round, guidelines=marked.round.guidelines, **about)
+    assert MarkKind.ALIKE in marks_by_caption([marked])[marked.pk]
+    other = make_round(images=1, project=marked.round.project, language="sv", collection=marked.round.collection)
+    Caption.objects.update(round=other)
+    Caption.objects.filter(pk=marked.pk).update(round=marked.round)
+    assert MarkKind.ALIKE not in marks_by_caption([marked])[marked.pk]
+
+
+@pytest.mark.parametrize(("is_of_its_english", "marks"), [(True, [MarkKind.TRANSLATED]), (False, [])])
+def test_a_caption_like_a_machines_translation_of_its_english_caption_is_marked(
+    marked: Caption, is_of_its_english: bool, marks: list[MarkKind]
+) -> None:
+    assert marked.item
+    wrote = marked.item.english.model if is_of_its_english else make_captioner(marked.round.collection)
+    about: dict[str, Any] = {"backend": TRANSLATED, "english_model": wrote}
+    translator = Translator.objects.create(is_shared=True, name="NLLB", backend="fake", source="nllb")
+    made = make_captioner(marked.round.collection, language="de", translator=translator, **about)
+    made.captions.update(text=CAT)
+    assert marks_by_caption([marked])[marked.pk] == [MarkKind.PASTED, MarkKind.AWAY, *marks]
+
+
+def test_a_page_of_an_annotator_counts_marks_and_links_to_the_captions(marked: Caption) -> None:
+    project, author = marked.round.project, marked.author
+    assert author
+    page = client_of(project.created_by).get(reverse("annotation:annotator-marks", args=[project.slug, author.pk]))
+    assert page.context["marks"].captions == {kind: [marked] if kind in ("pasted", "away") else [] for kind in MarkKind}
+    link = f"annotator={author.pk}&amp;after={marked.image_id - 1}#caption-{marked.pk}"
+    assert page.content.decode().count(link) == 2
+
+
+def test_what_was_noted_says_nothing_about_a_caption_that_was_rewritten(marked: Caption) -> None:
+    Caption.objects.filter(pk=marked.pk).update(text_as_typed="Eine andere Katze")
+    marked.refresh_from_db()
+    assert marks_by_caption([marked]) == {marked.pk: []}
 
 
 def written(text: str = CAT, **about: Any) -> list[MarkKind]:
