@@ -37,6 +37,8 @@ export function showWarnings(list, warnings) {
 export class CaptionField {
   state = "saved";
   saver = null;
+  // Resolves once nothing is on its way of the text that was left last.
+  wayOfLast = Promise.resolve();
   #form;
   #field;
   #texts;
@@ -116,16 +118,18 @@ export class CaptionField {
   }
 
   /**
-   * Begin to leave the text: resolves to whether it is "saved" on the server, "kept" on this device without a network, or
-   * null. `end` or `stay` must follow. With `confirms`, the text is a caption from then on. `about` is sent with the text,
-   * and asks for more in the response.
+   * Begin to leave the text: resolves to whether it is "saved" on the server, "kept" on this device to be sent, or null.
+   * `end` or `stay` must follow. With `confirms`, the text is a caption from then on. If `following` resolves to something
+   * that can be shown now, the server is not waited for, unless it refused this text before.
    */
-  async settle({ confirms = false, about = {} } = {}) {
+  async settle({ confirms = false, following = null } = {}) {
     // Typed while it was settled before.
     if (this.isTypedOn) this.saver.change(this.text);
     this.#left = this.text;
+    const mayGo = (await following) && !this.saver.conflict && ["saved", "offline"].includes(this.state);
+    if (mayGo && this.saver.keep({ confirms })) return "kept";
     if (confirms) this.saver.mustConfirm = true;
-    if (await this.saver.flush({ withTime: true, about })) return "saved";
+    if (await this.saver.flush({ withTime: true })) return "saved";
     return this.state === "offline" && this.saver.isKept ? "kept" : null;
   }
 
@@ -139,7 +143,7 @@ export class CaptionField {
   end() {
     const left = this.#left ?? this.text;
     this.#left = null;
-    this.saver.end();
+    this.wayOfLast = this.saver.end();
     this.saver = null;
     this.#time.look(null);
     this.#marks.look(null);
@@ -158,6 +162,17 @@ export class CaptionField {
   /** Whether something was typed since `settle`. */
   get isTypedOn() {
     return this.#left !== null && this.#left !== this.text;
+  }
+
+  /** Show what the server says against the text. */
+  refuse(fault) {
+    this.#fault = fault;
+    this.showFault();
+  }
+
+  /** Say what became of a text that was left: this one would fare alike. */
+  tell(outcome, answer) {
+    this.#show(outcome, answer);
   }
 
   showFault() {

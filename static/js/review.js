@@ -23,7 +23,9 @@ const field = new CaptionField(form, { time: new ActiveTime(), onEnter: () => op
 // The card whose caption is being changed.
 let opened = null;
 
-const sendOthers = sender(() => ({ ...texts, but: opened?.dataset.position, tell: showSent }));
+// Positions of which the server has another text.
+const conflicts = new Set();
+const sendOthers = sender(() => ({ ...texts, but: opened?.dataset.position }), showSent);
 
 /** What the server has of a card's caption. */
 function store(card, text, { revision, warnings, is_autosaved: isAutosaved }) {
@@ -39,9 +41,10 @@ function showSaved(answer, before) {
   showWhole();
 }
 
-function showSent(position, text, answer) {
+function showSent(position, { outcome, data: answer, found: { text } }) {
   const card = cardAt(position);
-  if (!card || card === opened) return;
+  if (outcome === "conflict") conflicts.add(position);
+  if (outcome !== "saved" || !card || card === opened) return;
   store(card, text, answer);
   showText(card, text, answer.error);
   showWarnings(within(card, "warnings"), answer.warnings);
@@ -181,16 +184,17 @@ async function sendWhole(event) {
   event.preventDefault();
   say("");
   if (!(await open(null))) return;
-  const { left, conflicts } = await sendOthers();
+  conflicts.clear();
+  const left = await sendOthers();
   // Which text to keep is asked there.
-  if (conflicts.length) return open(cardAt(conflicts[0]));
+  const [asked] = conflicts;
+  if (asked) return open(cardAt(asked));
   if (left || !navigator.onLine) return say(list.dataset.textOffline);
   if (event.target === confirmation || !cards.some((card) => isFaulty(card) || isUnconfirmed(card))) event.target.submit();
 }
 
 for (const whole of [submission, confirmation]) whole.addEventListener("submit", sendWhole);
 
-addEventListener("online", sendOthers);
 // A copy that the browser kept would have stale revisions.
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 

@@ -108,41 +108,33 @@ export function forgetStored() {
 /** Where the text of the image at `position` is saved; `url` is where that of any other image of the batch is. */
 export const draftAt = (url, position) => url.replace(/\/\d+\/draft\/$/, `/${position}/draft/`);
 
-/**
- * Send what this device keeps of images of the batch other than `but`, the oldest first; resolves to how many still wait,
- * and to the positions of those of which the server has another text. `tell(position, text, answer)` hears of each sent.
- */
-export async function sendWaiting({ user, batch, draft, but = null, tell = () => {} }) {
+/** Positions of the images of the batch, `but` one, of which a text waits on this device, the oldest first. */
+export function waitingIn({ user, batch, but = null }) {
   const prefix = `${PREFIX}${user}/${batch}/`;
   const positions = [...new Set(keysFrom(prefix).map((key) => key.slice(prefix.length).split("/")[0]))];
-  const waiting = positions
+  return positions
     .filter((position) => position !== String(but))
-    .map((position) => ({ position, kept: new Kept(user, batch, position), url: draftAt(draft, position) }))
-    .map((one) => ({ ...one, found: one.kept.newest() }))
+    .map((position) => ({ position, found: new Kept(user, batch, position).newest() }))
     .filter(({ found }) => found)
-    .sort((one, other) => one.found.at - other.found.at);
-  let left = waiting.length;
-  const conflicts = [];
-  for (const { position, kept, url, found } of waiting) {
-    const { outcome, data } = await sendOne(kept, url, found, found.revision);
-    if (outcome === "saved") {
-      left -= 1;
-      tell(position, found.text, data);
-    }
-    if (outcome === "conflict") conflicts.push(position);
-    if (outcome === "offline") break;
-  }
-  return { left, conflicts };
+    .sort((one, other) => one.found.at - other.found.at)
+    .map(({ position }) => position);
+}
+
+/** Send the text that waits at `position`, if one does; resolves to it, and to what became of it. */
+export async function sendWaiting({ user, batch, draft, ahead = "" }, position) {
+  const kept = new Kept(user, batch, position);
+  const found = kept.newest();
+  return found && { found, ...(await sendOne(kept, draftAt(draft, position), { ...found, ahead }, found.revision)) };
 }
 
 async function sendOne(kept, url, found, revision, isAgain = false) {
-  const { text, sent, confirms, ms, marks } = found;
+  const { text, sent, confirms, ms, marks, at, ahead } = found;
   kept.put(revision, { ...found, sent: [...sent, text] });
   let answer;
   try {
-    answer = await send(url, { text, revision, active_ms: isAgain ? 0 : (ms ?? 0), ...marks, ...asConfirmed(confirms) });
+    answer = await send(url, { text, revision, active_ms: isAgain ? 0 : (ms ?? 0), ahead, ...marks, ...asConfirmed(confirms) });
   } catch {
-    return { outcome: "offline" };
+    answer = { status: 0 };
   }
   const outcome = outcomeOf(answer);
   // Ours: it was saved, only the answer was lost on the way. Anything else is asked on the page of that image.
@@ -152,7 +144,7 @@ async function sendOne(kept, url, found, revision, isAgain = false) {
   if (outcome === "saved") {
     kept.confirm(answer.data.revision, text, answer.data.is_autosaved);
     // Its field may be open by now, with a later text.
-    if (kept.newest()?.text === text) kept.clear();
+    if (kept.newest()?.at === at) kept.clear();
   }
   return { outcome, data: answer.data };
 }
@@ -191,6 +183,8 @@ export class Saver {
   #timer = null;
   #attempt = 0;
   #mustWaitForTyping = false;
+  // Time on task that was not sent when the image was left.
+  #ms = 0;
   #ending = new AbortController();
 
   constructor({ url, revision, text, isAutosaved, kept, time, marks, show }) {
@@ -241,18 +235,31 @@ export class Saver {
   }
 
   /** Whether the server has the text now. `withTime`: send the time on task also where the text is the same. */
-  async flush({ withTime = false, about = {} } = {}) {
+  async flush({ withTime = false } = {}) {
     clearTimeout(this.#timer);
-    this.#flight ??= this.#send(withTime, about).finally(() => (this.#flight = null));
+    this.#flight ??= this.#send(withTime).finally(() => (this.#flight = null));
     const isSaved = await this.#flight;
-    return isSaved && this.isDirty ? this.flush() : isSaved;
+    return isSaved && this.isDirty && !this.#ending.signal.aborted ? this.flush() : isSaved;
   }
 
-  /** Leave this image. A text that could not be sent stays on this device, with the time on task. */
+  /** Confirm the text on this device alone, for it to be sent once the image was left; gives whether it could be kept. */
+  keep({ confirms }) {
+    if (confirms) this.mustConfirm = true;
+    if (this.isDirty) this.#keep();
+    else this.flush({ withTime: true });
+    return this.isKept;
+  }
+
+  /** Leave this image: what the server lacks stays on this device. Resolves once nothing of it is on its way. */
   end() {
-    if (this.isDirty) this.#keep(this.#time.take());
     clearTimeout(this.#timer);
     this.#ending.abort();
+    this.#show = () => {};
+    if (this.isDirty) {
+      this.#ms = this.#time.take();
+      this.#keep();
+    }
+    return Promise.resolve(this.#flight);
   }
 
   askWhich(stored) {
@@ -277,7 +284,7 @@ export class Saver {
     this.#show("saved");
   }
 
-  async #send(withTime, about = {}) {
+  async #send(withTime) {
     if (this.conflict) return false;
     if (!this.isDirty && !withTime) {
       this.#confirm();
@@ -292,11 +299,11 @@ export class Saver {
     }
     let answer;
     try {
-      answer = await send(this.#url, { text, revision, active_ms: ms, ...this.#marks(), ...asConfirmed(mustConfirm), ...about });
+      answer = await send(this.#url, { text, revision, active_ms: ms, ...this.#marks(), ...asConfirmed(mustConfirm) });
     } catch {
       answer = { status: 0 };
     }
-    if (answer.status !== 200) this.#time.putBack(ms);
+    if (answer.status !== 200) this.#putBack(ms);
     return this.#take(answer, text, mustConfirm);
   }
 
@@ -336,9 +343,15 @@ export class Saver {
     this.#kept.clear({ but: this.isDirty ? this.revision : null });
   }
 
-  #keep(ms = 0) {
+  #keep() {
     const { text, mustConfirm: confirms } = this;
-    this.isKept = this.#kept.put(this.revision, { text, sent: this.#sent, confirms, ms, marks: this.#marks() });
+    this.isKept = this.#kept.put(this.revision, { text, sent: this.#sent, confirms, ms: this.#ms, marks: this.#marks() });
+  }
+
+  #putBack(ms) {
+    if (!this.#ending.signal.aborted) return this.#time.putBack(ms);
+    this.#ms += ms;
+    if (this.isDirty) this.#keep();
   }
 
   #later(ms) {

@@ -23,6 +23,17 @@ export function keepAhead(text) {
 
 export const isAhead = (path) => ahead.has(path);
 
+/** The page at `path` if this device has it: fetched ahead, or kept for times without a network; else null. */
+export async function pageHere(path) {
+  const kept = pageKept(path).catch(() => null);
+  return Promise.race([ahead.get(path) ?? kept, kept]);
+}
+
+async function pageKept(path) {
+  const answer = await globalThis.caches?.match(path, { ignoreVary: true });
+  return answer ? parsed(await answer.text(), -FRESH_MS) : null;
+}
+
 /** The page at `path`; null if anything but an image of this batch came. Rejects without a network, if it is not kept. */
 export const pageAt = async (path) => (await ahead.get(path)) ?? read(path);
 
@@ -33,13 +44,13 @@ export async function read(url) {
   return parsed(await response.text());
 }
 
-function parsed(text) {
+function parsed(text, readAt = performance.now()) {
   const page = new DOMParser().parseFromString(text, "text/html");
   if (!isLikeThisOne(page)) return null;
   const url = page.querySelector(".steps [aria-current]").getAttribute("href");
   // Now, for its picture to be fetched.
   const parts = new Map(partsOf(page).map((part) => [part.dataset.swap, document.importNode(part, true)]));
-  return { url, page, parts, readAt: performance.now() };
+  return { url, page, parts, readAt };
 }
 
 async function ask(url) {

@@ -5,7 +5,7 @@ import { CaptionField } from "./caption_field.js";
 import { keepBatch } from "./offline.js";
 import { announce, tellMoved } from "./page.js";
 import { Kept } from "./saver.js";
-import { fetchAhead, isAhead, isOld, keepAhead, pageAt, read, revisionOf, swap } from "./turn.js";
+import { fetchAhead, isAhead, isOld, keepAhead, pageAt, pageHere, read, revisionOf, swap } from "./turn.js";
 import { sender } from "./waiting.js";
 import { openZoom } from "./zoom.js";
 
@@ -18,12 +18,14 @@ const part = (name) => document.querySelector(`[data-${name}]`);
 
 const field = new CaptionField(form, { time: new ActiveTime(), onEnter: () => goOn(), onSaved: showSaved });
 
+const REST_MS = 1000;
+const DEAF_MS = 300;
+
 // The pages of images, by their position in the address.
 const pathOf = (url) => new URL(url, location).pathname;
 const positionOf = (url) => /\/(\d+)\/$/.exec(pathOf(url))[1];
 const here = () => steps.querySelector("[aria-current]");
 const isHere = (url) => pathOf(url) === here().pathname;
-const pathAfter = (path) => links[links.findIndex((step) => step.pathname === path) + 1]?.pathname;
 
 function markWritten(step, { text, isAutosaved }) {
   const isWritten = text.trim() !== "" && !isAutosaved;
@@ -31,12 +33,11 @@ function markWritten(step, { text, isAutosaved }) {
   step.querySelector("[data-written]").hidden = !isWritten;
 }
 
-function showSaved({ written, ahead }, before) {
-  if (ahead) keepAhead(ahead);
-  if (written !== undefined) {
-    part("written-count").textContent = written;
-    markWritten(here(), field.saver);
-  }
+const countWritten = () => (part("written-count").textContent = steps.querySelectorAll(".is-done").length);
+
+function showSaved(_answer, before) {
+  markWritten(here(), field.saver);
+  countWritten();
   if (before === "offline") sendOthers();
 }
 
@@ -46,18 +47,67 @@ function markKept() {
     const last = new Kept(texts.user, texts.batch, positionOf(step.href)).last;
     if (last) markWritten(step, last);
   }
-  part("written-count").textContent = steps.querySelectorAll(".is-done").length;
+  countWritten();
 }
 
-const sendOthers = sender(() => ({ ...texts, but: texts.position }));
+// A save that follows the person to the next image brings the page of the one after it.
+const sendOthers = sender(() => ({ ...texts, but: texts.position, ahead: aheadWanted() }), hear);
+const aheadWanted = () => (texts.following && !isAhead(texts.following) ? positionOf(texts.following) : "");
+
+function hear(position, { outcome, data, found }) {
+  if (outcome === "offline" || outcome === "signed-out") return field.tell(outcome, data);
+  if (outcome !== "saved") return bringBack(position);
+  if (data.ahead) keepAhead(data.ahead);
+  if (found.confirms && data.error) bringBack(position, data.error);
+  if (["offline", "signed-out"].includes(field.state)) field.saver.flush({ withTime: true });
+}
 
 let turning = null;
 
 /** Save, then go to an image or to the review. A second tap meanwhile does nothing. */
-const goTo = (where, how) => (turning ??= leave(pathOf(where), how).finally(() => (turning = null)));
+const goTo = (where, how) => (turning ??= turn(leave(pathOf(where), how)));
+
+async function turn(leaving) {
+  try {
+    await leaving;
+  } finally {
+    turning = null;
+  }
+  isMending = false;
+  comeBack();
+}
+
+// Images of which the server did not take the text, with what it says against it.
+const refused = new Map();
+let isMending = false;
+let restsAt = 0;
+
+function bringBack(position, fault = "") {
+  refused.set(position, fault);
+  comeBack();
+}
+
+/** Go back to an image that was refused, once nobody is typing: what is typed for this one must not get into that. */
+async function comeBack() {
+  while (turning) await turning;
+  if (isMending || !refused.size) return;
+  if (performance.now() < restsAt) return setTimeout(comeBack, REST_MS);
+  const [[position, fault]] = refused;
+  refused.delete(position);
+  turning = turnBack(links.find(({ href }) => positionOf(href) === position).pathname, fault).finally(() => (turning = null));
+}
+
+async function turnBack(path, fault) {
+  isMending = true;
+  if (!isHere(path)) await turnTo(path, pageHere(path).then((page) => page ?? pageAt(path)), { isSaved: true });
+  if (fault) field.refuse(fault);
+  field.focus();
+}
 
 // Only this confirms a caption, and only a caption leads to the next image; to any image one can go by its number.
-const goOn = () => goTo(texts.following ?? texts.review, { confirms: true });
+// The second half of a double press is not meant for what came to its place.
+const goOn = () => (performance.now() < deafUntil && !field.saver.isDirty) || goTo(texts.following ?? texts.review, { confirms: true });
+let deafUntil = 0;
 
 // Back and Forward have changed the address already.
 async function follow() {
@@ -67,12 +117,14 @@ async function follow() {
 
 async function leave(path, { confirms = false, isFollowing = false } = {}) {
   const isReview = path === texts.review;
-  const coming = isReview || isHere(path) ? null : pageAt(path);
+  if (confirms && !isReview && field.fault) {
+    field.showFault();
+    return stay();
+  }
+  const following = isReview || isHere(path) ? null : pageHere(path);
+  const coming = following?.then((page) => page ?? pageAt(path));
   coming?.catch(() => {});
-  // The next image's page is here, or on its way: the save brings the one after it.
-  const after = coming && pathAfter(path);
-  const about = after && !isAhead(after) ? { ahead: positionOf(after) } : {};
-  const settled = await field.settle({ confirms, about });
+  const settled = await field.settle({ confirms, following });
   // The browser's own Back was never stopped by a text that cannot be saved: it stays on this device.
   if (!settled && !(isFollowing && field.saver.isKept)) return stay();
   if (confirms && !isReview && field.fault) {
@@ -85,11 +137,9 @@ async function leave(path, { confirms = false, isFollowing = false } = {}) {
 }
 
 async function review() {
-  const { left, conflicts } = await sendOthers();
-  if (!left) return location.assign(texts.review);
-  // The page of that image asks which text to keep.
-  const asks = links.find(({ href }) => positionOf(href) === conflicts[0]);
-  return asks ? turnTo(asks.pathname, pageAt(asks.pathname), { isSaved: true }) : stay(texts.textLater);
+  if (!(await sendOthers())) return location.assign(texts.review);
+  // The page of an image that was refused asks what to do.
+  return refused.size ? field.stay() : stay(texts.textLater);
 }
 
 function stay(why = "") {
@@ -116,13 +166,17 @@ function show(page) {
   const hadFocus = field.hasFocus;
   const typedOn = field.end();
   swap(page);
+  deafUntil = performance.now() + DEAF_MS;
   part("said").textContent = "";
   announce(texts.name);
   field.begin(form, typedOn);
   arrive(hadFocus);
   markKept();
-  sendOthers();
-  fetchAhead(texts.following);
+  field.wayOfLast.then(async () => {
+    // Most often it comes with the text that was left.
+    await sendOthers();
+    fetchAhead(texts.following);
+  });
   if (isOld(page)) freshen(page.url);
 }
 
@@ -174,6 +228,9 @@ document.querySelector(".write").addEventListener("keydown", (event) => {
 });
 
 form.elements.text.addEventListener("input", () => (part("said").textContent = ""));
+const rest = () => (restsAt = performance.now() + REST_MS);
+for (const sign of ["keydown", "input", "compositionend"]) form.elements.text.addEventListener(sign, rest);
+form.elements.text.addEventListener("compositionstart", () => (restsAt = Infinity));
 
 // Swiping the image leads to the one beside it, in the direction of the page.
 const FARTHEST_ASIDE = 40;
@@ -190,7 +247,6 @@ figure.addEventListener("touchend", ({ changedTouches: [ended] }) => {
 addEventListener("popstate", follow);
 // A copy that the browser kept would have a stale revision.
 addEventListener("pageshow", (event) => event.persisted && location.reload());
-addEventListener("online", sendOthers);
 
 async function keep() {
   const count = await keepBatch({ ...texts, urls: links.map(({ href }) => href) });

@@ -17,6 +17,7 @@ from tests.browser.annotator import open_writing, sign_in, source_of
 from tests.browser.desk import ENGLISH, Desk, state
 from tests.browser.desk import desk as desk
 from tests.browser.desk import writing as writing
+from tests.browser.phone import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MARK = "window.isThePageThatWasOpened = true"
@@ -41,6 +42,21 @@ def expect_image(page: Page, desk: Desk, number: int, text: str = "") -> None:
     assert page.evaluate(IS_SAME_PAGE)
 
 
+def expect_stored(page: Page, desk: Desk, texts: dict[int, str]) -> None:
+    """Saves follow the person: wait for the server to have them."""
+    for _attempt in range(200):
+        if all(desk.item(number).text == text for number, text in texts.items()):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError({number: desk.item(number).text for number in texts})
+
+
+def forget_kept_pages(page: Page) -> None:
+    """What was kept for times without a network would do as well."""
+    expect(page.locator("[data-kept]")).to_be_visible()
+    page.evaluate("caches.keys().then((names) => Promise.all(names.map((name) => caches.delete(name))))")
+
+
 def image_of(desk: Desk, number: int) -> str:
     return str(desk.item(number).image.public_id)
 
@@ -52,7 +68,7 @@ def test_a_turn_keeps_the_page_the_focus_and_the_field_and_saves_the_text_first(
     page.fill("#text", CAT)
     page.get_by_role("button", name="Next image").click()
     expect_image(page, turner, 2)
-    assert turner.item(1).text == CAT
+    expect_stored(page, turner, {1: CAT})
     assert page.evaluate("field => field === document.getElementById('text')", field)
     assert page.evaluate(HAS_FOCUS)
     expect(page.locator(".steps .is-done")).to_have_count(1)
@@ -103,9 +119,7 @@ def test_the_focus_stays_where_fingers_tap_and_no_keyboard_comes_up_by_itself(
 
 
 def test_a_save_brings_the_page_after_the_next_so_that_none_is_asked_for(turner: Desk, page: Page) -> None:
-    # What was kept for times without a network would do as well.
-    expect(page.locator("[data-kept]")).to_be_visible()
-    page.evaluate("caches.keys().then((names) => Promise.all(names.map((name) => caches.delete(name))))")
+    forget_kept_pages(page)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if re.search(r"/write/\d+/$", request.url) else None)
     page.fill("#text", CAT)
@@ -128,7 +142,7 @@ def test_back_and_forward_turn_too_and_save_what_is_typed(turner: Desk, page: Pa
     page.fill("#text", f"{CAT}3")
     page.go_back()
     expect_image(page, turner, 2, f"{CAT}2")
-    assert turner.item(3).text == f"{CAT}3"
+    expect_stored(page, turner, {3: f"{CAT}3"})
     page.evaluate("history.go(-1)")
     expect_image(page, turner, 1, f"{CAT}1")
     page.evaluate("history.go(2)")
@@ -188,7 +202,60 @@ def test_a_conflict_stops_the_turn_and_is_gone_with_its_image(
     expect(page.locator("[data-conflict]")).to_be_hidden()
     page.keyboard.press("Enter")
     expect_image(page, turner, 2)
-    assert turner.item(1).text == "二番目"
+    expect_stored(page, turner, {1: "二番目"})
+
+
+def test_the_next_image_is_there_at_once_and_captions_follow_in_order_and_once(turner: Desk, page: Page) -> None:
+    sent: list[str] = []
+    held: list[Route] = []
+
+    def hold_the_first(route: Route) -> None:
+        sent.append(route.request.url.split("/")[-3])
+        if held:
+            return route.continue_()
+        return held.append(route)
+
+    expect(page.locator("[data-kept]")).to_be_visible()
+    page.route("**/draft/", hold_the_first)
+    for number in (1, 2, 3):
+        page.keyboard.insert_text(f"{CAT}{number}")
+        page.keyboard.press("Enter")
+        expect_image(page, turner, number + 1)
+        until(page, "document.querySelector('#zoom-link img').naturalWidth > 0")
+    expect(page.locator(".steps .is-done")).to_have_count(3)
+    expect(page.locator("[data-waiting]")).to_be_hidden()
+    assert [turner.item(number).text for number in (1, 2, 3)] == ["", "", ""]
+    held[0].continue_()
+    expect_stored(page, turner, {number: f"{CAT}{number}" for number in (1, 2, 3)})
+    assert sent == ["1", "2", "3"]
+    assert [turner.item(number).revision for number in (1, 2, 3)] == [1, 1, 1]
+
+
+def test_a_caption_that_the_server_refuses_comes_back_once_nobody_types(turner: Desk, page: Page) -> None:
+    """Only spaces and hidden characters: that is for the server to find."""
+    page.fill("#text", "\u3164")
+    page.keyboard.press("Enter")
+    expect_image(page, turner, 2)
+    page.keyboard.type("犬が", delay=300)
+    expect_image(page, turner, 1, "\u3164")
+    expect(page.get_by_role("alert")).to_contain_text("only spaces or control characters")
+    expect(page.get_by_role("alert")).to_be_in_viewport()
+    assert page.evaluate(HAS_FOCUS)
+    page.fill("#text", CAT)
+    page.keyboard.press("Enter")
+    expect_image(page, turner, 2, "犬が")
+    expect_stored(page, turner, {1: CAT, 2: "犬が"})
+
+
+def test_a_text_that_was_changed_elsewhere_comes_back_to_be_chosen(turner: Desk, page: Page) -> None:
+    expect(page.locator("[data-kept]")).to_be_visible()
+    CaptionItem.objects.filter(pk=turner.item(1).pk).update(text="別の端末", revision=1)
+    page.fill("#text", CAT)
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-conflict]")).to_be_visible()
+    expect_image(page, turner, 1, CAT)
+    page.get_by_role("button", name="Keep mine").click()
+    expect_stored(page, turner, {1: CAT})
 
 
 def test_what_is_typed_while_the_page_turns_is_for_the_next_image(turner: Desk, page: Page) -> None:
@@ -217,6 +284,8 @@ def test_warnings_counters_and_errors_are_those_of_the_image(turner: Desk, page:
     expect_image(page, turner, 2)
     expect(page.locator("[data-counter]")).to_be_hidden()
     expect(state(page)).to_have_text("")
+    # Right after a turn, a second press is taken for that of a double one.
+    page.wait_for_timeout(400)
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_have_text("This is empty. Write a caption.")
     expect(page.locator("#text")).to_have_attribute("aria-describedby", "error how")
@@ -266,6 +335,7 @@ def test_anything_unexpected_is_loaded_as_a_page(turner: Desk, page: Page, how: 
         save.fulfill(response=answer)
         held.pop().continue_()
 
+    forget_kept_pages(page)
     page.fill("#text", CAT)
     expect(state(page)).to_have_text("Saved")
     page.route("**/write/3/", hold, times=1)
