@@ -1,7 +1,8 @@
-// Two captions of an image, one answer, the next pair. An answer is on its way or in; none is skipped, none sent twice.
+// Two captions of an image, one answer, the next pair, which is here already. Answers follow, in order, each once.
 
 import { ActiveTime } from "./active_time.js";
-import { announce, isUndoKey, outcomeOf, send, signInLink, waitBeforeAttempt } from "./page.js";
+import { announce, isUndoKey, outcomeOf, send, signInLink } from "./page.js";
+import { SendingQueue } from "./sending_queue.js";
 import { openZoom } from "./zoom.js";
 
 const KEYS_WANTED = "crosslens.judging-keys";
@@ -14,21 +15,25 @@ const zoom = document.getElementById("zoom");
 const texts = root.dataset;
 const time = new ActiveTime();
 
+// The pair that is next, and the one on the page, which is the one before it for as long as its answer is to be seen.
 let trial = document.getElementById("trial");
+let shown = trial;
+// Pairs that were answered here, and those that come after `trial`.
+const past = [];
+const upcoming = [];
+// The answer after which there is nothing to show until the server was heard.
+let awaited = null;
 let deafUntil = 0;
-// What is on its way: {url, fields, button, ms, attempt, timer, isInFlight, isHeldUp}.
-let sending = null;
-// Comments on pairs that were left by undoing.
-const comments = new Map();
+let isLeft = false;
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const positionOf = (pair) => Number(/\/(\d+)\/$/.exec(pair.action)[1]);
 const part = (name) => trial.querySelector(`[data-${name}]`);
 const answers = () => [...trial.querySelectorAll("[name=choice]")];
-const isDeaf = () => sending !== null || performance.now() < deafUntil;
 
-// Sending: one answer at a time, again until it got through. The server takes the same answer twice for one.
-function submit(button) {
-  if (isDeaf()) return;
+async function submit(button) {
+  if (awaited || performance.now() < deafUntil) return;
+  deafUntil = Infinity;
   const fields = new FormData(trial);
   fields.delete("csrfmiddlewaretoken");
   const isUndo = "undo" in button.dataset;
@@ -37,73 +42,106 @@ function submit(button) {
   const ms = isUndo ? 0 : time.take(trial.action);
   fields.set("active_ms", ms);
   time.look(null);
-  // A comment goes with its answer, or waits until its pair comes again.
-  trial.elements.comment.readOnly = true;
-  if (isUndo) comments.set(trial.action, trial.elements.comment.value);
-  else comments.delete(trial.action);
-  sending = { url: isUndo ? button.formAction : trial.action, fields, button, ms, attempt: 0 };
   button.classList.add("is-chosen");
-  for (const other of trial.querySelectorAll("button")) other.setAttribute("aria-disabled", "true");
-  sendNow();
-}
-
-async function sendNow() {
-  const now = sending;
-  if (!now || now.isInFlight) return;
-  clearTimeout(now.timer);
-  now.isInFlight = true;
-  const [answer] = await Promise.all([send(now.url, now.fields).catch(() => ({ status: 0 })), pause(LET_IT_BE_SEEN_MS)]);
-  now.isInFlight = false;
-  receive(answer, now);
-}
-
-function receive(answer, { button }) {
-  const { moved, data = {} } = answer;
-  const outcome = outcomeOf(answer);
-  if (outcome === "saved" && data.state === "next") {
-    sending = null;
-    return show(data.html, { isUndone: "undo" in button.dataset });
+  trial.elements.comment.readOnly = true;
+  for (const one of trial.querySelectorAll("button")) one.setAttribute("aria-disabled", "true");
+  const next = isUndo ? past.pop() : upcoming.shift();
+  const answer = { url: isUndo ? button.formAction : trial.action, fields, isUndo, ms, trial, next };
+  if (next) {
+    if (isUndo) upcoming.unshift(trial);
+    else past.push(trial);
+    trial = next;
+  } else {
+    awaited = answer;
   }
-  sending.isHeldUp = true;
-  if (outcome === "signed-out") return say("signed-out");
-  if (moved) return leave(texts.batchUrl);
-  if (outcome === "saved" || outcome === "closed") return leave(data.location);
-  if (outcome !== "offline") return letAnswerAgain((outcome === "refused" && data.message) || texts.textFailed);
-  say("offline", data.message);
-  sending.timer = setTimeout(sendNow, waitBeforeAttempt(sending.attempt++));
+  saving.add(answer);
+  await pause(LET_IT_BE_SEEN_MS);
+  if (next && trial === next) show({ isUndone: isUndo });
 }
 
-addEventListener("online", sendNow);
-addEventListener("focus", sendNow);
-addEventListener("beforeunload", (event) => sending?.isHeldUp && event.preventDefault());
+// The server takes the same answer twice for one.
+const saving = new SendingQueue(deliver);
 
-function say(name, text = { offline: texts.textOffline, "signed-out": texts.textSignedOut }[name]) {
-  const state = part("state");
-  // Said again, it is left as it is: its link may have the focus.
-  if (state.dataset.state === name && state.firstChild?.textContent === text) return;
-  state.dataset.state = name;
-  state.replaceChildren(text);
-  if (name === "signed-out") state.append(" ", signInLink(root, { newTab: true }));
-  announce(text);
+async function deliver(answer) {
+  if (answer.next) answer.fields.set("shown", positionOf(answer.next));
+  const sent = send(answer.url, answer.fields).catch(() => ({ status: 0 }));
+  const [came] = await Promise.all([sent, answer === awaited && pause(LET_IT_BE_SEEN_MS)]);
+  const { moved, data = {} } = came;
+  const outcome = outcomeOf(came);
+  if (outcome === "saved" && data.state === "next") {
+    notify("");
+    receive(answer, data);
+  } else if (outcome === "offline" || outcome === "signed-out") {
+    notify(outcome, (outcome === "offline" && data.message) || TEXTS[outcome]);
+    return false;
+  } else if (moved) leave(texts.batchUrl);
+  else if (outcome === "saved" || outcome === "closed") leave(data.location);
+  else refuse(answer, (outcome === "refused" && data.message) || texts.textFailed);
+  return true;
 }
 
-function letAnswerAgain(text) {
-  sending.button.classList.remove("is-chosen");
-  trial.elements.comment.readOnly = false;
-  time.putBack(trial.action, sending.ms);
-  time.look(trial.action);
-  sending = null;
-  for (const button of trial.querySelectorAll("button")) button.removeAttribute("aria-disabled");
-  say("refused", text);
+function receive(answer, { html, ahead }) {
+  const [came, after] = [html, ahead].map(pairOf);
+  if (awaited === answer && answer.isUndo) {
+    upcoming.unshift(trial);
+    return show({ pair: came, isUndone: true });
+  }
+  if (came && !awaited && saving.waiting.length === 1) {
+    // Another pair is next than was thought, or there is something to be said about this answer.
+    upcoming.length = 0;
+    show({ pair: came });
+  }
+  for (const pair of [came, after]) comesNext(pair);
+  if (!awaited || awaited.isUndo || !upcoming.length) return;
+  past.push(trial);
+  awaited.next = upcoming.shift();
+  show({ pair: awaited.next });
 }
 
-// The next pair takes the place of the one before.
-function show(html, { isUndone }) {
+function comesNext(pair) {
+  if (pair && positionOf(pair) > positionOf(upcoming.at(-1) ?? trial)) upcoming.push(pair);
+}
+
+/** A pair that the server sent; its image is fetched from now on. */
+function pairOf(html) {
   const template = document.createElement("template");
   template.innerHTML = html;
-  const next = template.content.querySelector("#trial");
-  trial.replaceWith(next);
-  trial = next;
+  return document.importNode(template.content, true).querySelector("#trial");
+}
+
+/** Bring back what the server did not take; what was answered after it comes again. */
+function refuse(answer, said) {
+  if (answer.isUndo) return leave(texts.batchUrl);
+  saving.clear();
+  const place = past.indexOf(answer.trial);
+  if (place >= 0) upcoming.unshift(...past.splice(place).slice(1), trial);
+  time.putBack(answer.trial.action, answer.ms);
+  show({ pair: answer.trial });
+  notify("refused", said);
+}
+
+const TEXTS = { offline: texts.textOffline, "signed-out": texts.textSignedOut };
+// What is said for as long as answers wait.
+let held = null;
+addEventListener("beforeunload", (event) => (held || saving.waiting.length > 1) && event.preventDefault());
+
+function notify(name, said = "") {
+  held = name in TEXTS ? { name, said } : null;
+  const state = part("state");
+  // Said again, it is left as it is: its link may have the focus.
+  if (state.dataset.state === name && (state.firstChild?.textContent ?? "") === said) return;
+  state.dataset.state = name;
+  state.replaceChildren(said);
+  if (name === "signed-out") state.append(" ", signInLink(root, { newTab: true }));
+  if (name) announce(said);
+}
+
+function show({ pair = trial, isUndone = false }) {
+  if (isLeft) return;
+  trial = pair;
+  awaited = null;
+  if (shown !== trial) shown.replaceWith(trial);
+  shown = trial;
   deafUntil = performance.now() + DEAF_MS;
   begin();
   scrollTo({ top: 0, behavior: "instant" });
@@ -114,17 +152,21 @@ function show(html, { isUndone }) {
 function begin() {
   time.look(trial.action);
   trial.querySelector("#keys").checked = areKeysOn;
-  const { comment } = trial.elements;
-  if (comments.get(trial.action)) {
-    comment.value = comments.get(trial.action);
-    comment.closest("details").open = true;
+  trial.elements.comment.readOnly = false;
+  for (const button of trial.querySelectorAll("button")) {
+    button.classList.remove("is-chosen");
+    button.removeAttribute("aria-disabled");
   }
-  const ahead = part("ahead");
-  if (ahead) {
-    const { sizes } = trial.querySelector(".trial__stage img") ?? {};
-    Object.assign(new Image(), { sizes: sizes ?? "", srcset: ahead.dataset.srcset, src: ahead.dataset.src });
-  }
+  const { name, said } = held ?? { name: "" };
+  notify(name, said);
 }
+
+// After what this pair needs itself.
+const ahead = document.getElementById("ahead");
+addEventListener("load", () => {
+  if (ahead && !isLeft) comesNext(pairOf(ahead.innerHTML));
+  ahead?.remove();
+});
 
 root.addEventListener("submit", (event) => {
   event.preventDefault();
@@ -182,11 +224,15 @@ addEventListener("keydown", (event) => {
 root.addEventListener("keydown", (event) => event.repeat && event.target.closest("button") && event.preventDefault());
 
 // Leaving: the captions go first, and the page does not stay in the history.
-const wipe = () => trial.querySelectorAll("[data-caption]").forEach((caption) => caption.replaceChildren());
+function wipe() {
+  for (const pair of [shown, trial, ...past, ...upcoming]) pair.querySelectorAll("[data-caption]").forEach((one) => one.replaceChildren());
+  ahead?.remove();
+}
 
 function leave(where) {
-  sending = null;
+  isLeft = true;
   deafUntil = Infinity;
+  saving.clear();
   wipe();
   location.replace(where);
 }

@@ -85,14 +85,19 @@ class Trial:
     right: str
     comment: str
 
+    @property
+    def answered(self) -> int:
+        """How many are answered by the time it is shown."""
+        return self.number - 1
+
 
 @dataclass(frozen=True)
 class JudgingPage:
-    """`trial` is None if all are answered; `undoable` is the position of the last answer; `ahead` the next image."""
+    """`trial` is None if all are answered, `following` comes next; `undoable` is the position of the last answer."""
 
     batch: JudgingHead
     trial: Trial | None
-    ahead: ServedImage | None
+    following: Trial | None
     undoable: int | None
     scale: Scale
 
@@ -152,13 +157,13 @@ def judging_page(batch: JudgingBatch, viewer: User, now: datetime) -> JudgingPag
     waiting = [trial.position for trial in trials if trial.choice is None]
     head = batch_head(batch, size=len(trials), answered=len(trials) - len(waiting), now=now)
     upcoming = {row.position: row for row in _with_captions(batch, waiting)} if head.is_open else {}
-    number = next((number for number, one in enumerate(trials, start=1) if one.choice is None), 0)
-    trial = _trial(upcoming[waiting[0]], number, viewer) if upcoming else None
+    numbers = {one.position: number for number, one in enumerate(trials, start=1)}
+    shown = [_trial(upcoming[position], numbers[position], viewer) for position in waiting[:2] if upcoming]
     last = last_answered(trials) if head.is_open else None
     return JudgingPage(
         batch=head,
-        trial=trial,
-        ahead=served_image(upcoming[waiting[1]].image, viewer) if len(upcoming) > 1 else None,
+        trial=shown[0] if shown else None,
+        following=shown[1] if shown[1:] else None,
         undoable=last.position if last and not last.is_late else None,
         scale=SCALES[batch.comparison.scale],
     )

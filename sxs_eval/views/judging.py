@@ -68,7 +68,10 @@ def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 @require_POST
 @save_view(JUDGING, stays=False, has_form=True)
 def judgement_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
-    """Save an answer. A form is redirected to the next pair; the page's script gets it in the response."""
+    """Save an answer. A form is redirected to the next pair; the page's script gets it, and the one after it.
+
+    The script has `shown` the next pair already: it gets that one again only if another is next, or must be warned.
+    """
     choice = _whole_number(request.POST.get("choice"))
     judgement = services.judge(
         batch_id=batch_id,
@@ -80,6 +83,7 @@ def judgement_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpR
         now=timezone.now(),
     )
     if judgement.is_late:
+        # Said with the pair that is next.
         messages.warning(
             request,
             _(
@@ -132,8 +136,10 @@ def _next(request: HttpRequest, batch: JudgingBatch) -> HttpResponse:
     page = judging_page(batch, user_of(request), timezone.now())
     if page.trial is None:
         return JsonResponse({"state": "end", "location": reverse("sxs_eval:batch-show", args=[batch.pk])})
-    html = render_to_string("sxs_eval/_trial.html", vars(page), request)
-    return JsonResponse({"state": "next", "html": html})
+    is_shown = _whole_number(request.POST.get("shown")) == page.trial.position and not messages.get_messages(request)
+    html = "" if is_shown else render_to_string("sxs_eval/_trial.html", vars(page), request)
+    ahead = render_to_string("sxs_eval/_ahead.html", vars(page), request) if page.following else ""
+    return JsonResponse({"state": "next", "html": html, "ahead": ahead})
 
 
 def _whole_number(value: str | None) -> int | None:

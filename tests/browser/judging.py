@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from core.people.models import User
 from sxs_eval.models import Comparison, JudgingBatch
@@ -34,10 +34,19 @@ class Desk:
     def choices(self) -> list[int | None]:
         return list(self.batch.judgements.values_list("choice", flat=True))
 
+    def expect_choices(self, *choices: int | None) -> None:
+        """Answers follow the rater: wait for the server to have them."""
+        for _attempt in range(200):
+            if self.choices() == [*choices]:
+                return
+            self.page.wait_for_timeout(100)
+        raise AssertionError(self.choices())
+
     def answer(self, key: str) -> None:
-        """Press `key` and be ready for the next pair."""
+        """Press `key` and be ready for the next pair, with the answer on the server."""
         before = number(self.page).inner_text()
-        self.page.keyboard.press(key)
+        with self.page.expect_response("**/judging/**"):
+            self.page.keyboard.press(key)
         expect(number(self.page)).not_to_have_text(before)
         self.page.wait_for_timeout(AWAKE_MS)
 
@@ -53,6 +62,17 @@ def noted(where: list[str]) -> Callable[[object], None]:
         where.append(str(event))
 
     return note
+
+
+def hold_first(page: Page, address: str) -> list[Route]:
+    """Hold the first request to `address` back; the list has it once it was made."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(address, hold, times=1)
+    return held
 
 
 def captions(page: Page) -> list[str]:

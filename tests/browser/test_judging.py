@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from sxs_eval.models import Comparison, Judgement
 from tests.browser.annotator import sign_in, source_of
-from tests.browser.judging import AWAKE_MS, PHONE, Desk, captions, make_pairs, noted, number, sit_down
+from tests.browser.judging import AWAKE_MS, PHONE, Desk, captions, hold_first, make_pairs, noted, number, sit_down
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -103,13 +103,13 @@ def test_undo_brings_the_last_pair_back_and_its_comment(desk: Desk, page: Page) 
     assert captions(page) == seen
     expect(page.locator("#comment")).to_have_value("1 and 2 are alike")
     expect(page.locator("#status")).to_contain_text("undone")
-    assert desk.choices() == [None] * 4
+    desk.expect_choices(None, None, None, None)
     page.wait_for_timeout(AWAKE_MS)
     desk.answer("7")
     desk.answer("4")
     page.keyboard.press("Backspace")
     expect(number(page)).to_have_text("Pair 2 of 4")
-    assert desk.choices() == [-3, None, None, None]
+    desk.expect_choices(-3, None, None, None)
     assert Judgement.objects.get(batch=desk.batch, position=1).comment == "1 and 2 are alike"
 
 
@@ -123,20 +123,68 @@ def test_the_last_answer_of_a_batch_can_be_undone_from_the_end(desk: Desk, page:
     assert desk.choices() == [3, 2, 1, None]
 
 
-def test_an_answer_without_a_connection_is_kept_and_sent_once(desk: Desk, page: Page, context: BrowserContext) -> None:
+def test_without_a_connection_the_next_pair_is_there_and_answers_go_up_in_order_and_once(
+    desk: Desk, page: Page, context: BrowserContext
+) -> None:
     arrived: list[str] = []
-    page.on("requestfinished", noted(arrived))
+    page.wait_for_load_state("load")
+    page.on("requestfinished", lambda request: arrived.append(f"{request.method} {request.url}"))
     context.set_offline(True)
     page.keyboard.press("2")
-    expect(page.locator("[data-state]")).to_contain_text("no connection")
-    # Nothing else is taken for the pair meanwhile, nor for the next one.
-    page.keyboard.press("6")
-    page.locator(".answer").last.click(force=True)
-    context.set_offline(False)
     expect(number(page)).to_have_text("Pair 2 of 4")
-    page.wait_for_timeout(1500)
-    assert desk.choices() == [2, None, None, None]
-    assert [one for one in arrived if "POST" in one] == [f"<Request url='{desk.url}1/' method='POST'>"]
+    expect(page.locator("[data-state]")).to_contain_text("no connection")
+    page.wait_for_timeout(AWAKE_MS)
+    page.keyboard.press("6")
+    page.wait_for_timeout(AWAKE_MS)
+    # Beyond what is here, nothing is taken for this pair a second time.
+    page.keyboard.press("1")
+    page.locator(".answer").last.click(force=True)
+    expect(number(page)).to_have_text("Pair 2 of 4")
+    context.set_offline(False)
+    expect(number(page)).to_have_text("Pair 3 of 4")
+    desk.expect_choices(2, -2, None, None)
+    expect(page.locator("[data-state]")).to_have_text("")
+    assert [one for one in arrived if "POST" in one] == [f"POST {desk.url}1/", f"POST {desk.url}2/"]
+
+
+def test_the_next_pair_is_there_before_the_server_answered(desk: Desk, page: Page) -> None:
+    page.wait_for_load_state("networkidle")
+    held = hold_first(page, "**/judging/*/1/")
+    page.keyboard.press("2")
+    expect(number(page)).to_have_text("Pair 2 of 4")
+    assert page.evaluate("document.querySelector('.trial__stage img').naturalWidth") > 0
+    expect(page.locator("#trial")).to_be_focused()
+    page.wait_for_timeout(AWAKE_MS)
+    page.keyboard.press("u")
+    expect(number(page)).to_have_text("Pair 1 of 4")
+    page.wait_for_timeout(AWAKE_MS)
+    page.keyboard.press("3")
+    expect(number(page)).to_have_text("Pair 2 of 4")
+    assert desk.choices() == [None] * 4
+    held[0].continue_()
+    desk.expect_choices(1, None, None, None)
+
+
+def test_an_answer_that_the_server_refuses_comes_back_with_those_after_it(desk: Desk, page: Page) -> None:
+    seen = captions(page)
+    page.wait_for_load_state("load")
+    held = hold_first(page, "**/judging/*/1/")
+    for key in "12":
+        page.keyboard.press(key)
+        expect(number(page)).to_have_text("Pair 2 of 4")
+        page.wait_for_timeout(AWAKE_MS)
+    held[0].fulfill(status=422, json={"message": "Not today."})
+    expect(number(page)).to_have_text("Pair 1 of 4")
+    assert captions(page) == seen
+    expect(page.locator("[data-state]")).to_have_text("Not today.")
+    expect(page.locator("[data-state]")).to_be_in_viewport()
+    expect(page.locator("#status")).to_contain_text("Not today.")
+    expect(page.locator("#trial")).to_be_focused()
+    expect(page.locator(".is-chosen")).to_have_count(0)
+    page.wait_for_timeout(AWAKE_MS)
+    for key in "34":
+        desk.answer(key)
+    desk.expect_choices(1, 0, None, None)
 
 
 def test_an_answer_whose_reply_was_lost_counts_once_and_leads_to_the_next_pair(desk: Desk, page: Page) -> None:
@@ -149,9 +197,8 @@ def test_an_answer_whose_reply_was_lost_counts_once_and_leads_to_the_next_pair(d
         return route.abort()
 
     page.route("**/judging/**", lose_first_reply)
-    page.keyboard.press("3")
-    expect(number(page)).to_have_text("Pair 2 of 4")
-    assert desk.choices() == [1, None, None, None]
+    desk.answer("3")
+    desk.expect_choices(1, None, None, None)
 
 
 @pytest.mark.long(reason="one more way of a page that other tests drive")
@@ -166,14 +213,14 @@ def test_an_answer_while_signed_out_waits_until_one_is_signed_in_again(
     sign_in(context, desk.rater, desk.address)
     page.evaluate("window.dispatchEvent(new Event('focus'))")
     expect(number(page)).to_have_text("Pair 2 of 4")
-    assert desk.choices() == [3, None, None, None]
+    desk.expect_choices(3, None, None, None)
 
 
 def test_a_double_click_or_a_key_held_down_answers_one_pair(desk: Desk, page: Page) -> None:
     page.locator(".answer").first.dblclick()
     expect(number(page)).to_have_text("Pair 2 of 4")
     page.wait_for_timeout(AWAKE_MS)
-    assert desk.choices() == [3, None, None, None]
+    desk.expect_choices(3, None, None, None)
     # The second click of a slow hand comes when the next pair is there already.
     page.mouse.down(click_count=2)
     page.mouse.up(click_count=2)
@@ -187,7 +234,7 @@ def test_a_double_click_or_a_key_held_down_answers_one_pair(desk: Desk, page: Pa
         page.keyboard.down("2")
     page.keyboard.up("2")
     page.wait_for_timeout(AWAKE_MS)
-    assert desk.choices() == [3, 2, None, None]
+    desk.expect_choices(3, 2, None, None)
 
 
 def test_a_key_right_after_the_swap_is_not_taken_for_the_next_pair(desk: Desk, page: Page) -> None:
@@ -230,7 +277,7 @@ def test_digits_of_other_keyboards_answer_too(desk: Desk, page: Page, key: str, 
         "([key, code]) => dispatchEvent(new KeyboardEvent('keydown', { key, code, bubbles: true }))", [key, code]
     )
     page.wait_for_timeout(AWAKE_MS + 500)
-    assert desk.choices() == [choice, None, None, None]
+    desk.expect_choices(choice, None, None, None)
 
 
 @pytest.mark.long(reason="one more way of a page that other tests drive")

@@ -80,7 +80,8 @@ def let_time_run_out(batch: JudgingBatch) -> None:
 
 
 def captions_of(html: str) -> list[str]:
-    return [unescape(text) for text in re.findall(r"data-caption>(.*?)</p>", html)]
+    shown = html.partition("<template")[0]
+    return [unescape(text) for text in re.findall(r"data-caption>(.*?)</p>", shown)]
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
@@ -158,11 +159,12 @@ def test_pairs_gold_pairs_and_repeats_look_exactly_alike():
     for row in rows:
         pages.append(_shape(show(desk, batch)))
         reply = answer(desk, batch, row.position, "0", headers=JSON).json()
-        swaps.append(_shape(reply.get("html", "")))
-    # The first has nothing to undo, the last no image to fetch ahead.
+        swaps.append((_shape(reply.get("html", "")), _shape(reply.get("ahead", ""))))
+    # The first has nothing to undo, the last no pair after it.
     assert {row.kind for row in rows[1:-1]} == set(TrialKind.values)
     assert set(pages[1:-1]) == {pages[1]}
     assert set(swaps[:-2]) == {swaps[0]}
+    assert swaps[0][0].split() == swaps[0][1].split()
     assert pages[0] != pages[1]
     assert pages[-1] != pages[1]
     for word in TrialKind.values[1:]:
@@ -182,9 +184,16 @@ def test_an_answer_of_the_script_brings_the_next_pair_and_the_last_one_the_end(c
     batch = take(desk, comparison)
     first = answer(desk, batch, 1, headers=JSON)
     assert first.json()["state"] == "next"
-    assert reverse("sxs_eval:judgement-save", args=[batch.pk, 2]) in first.json()["html"]
+    second, third = (reverse("sxs_eval:judgement-save", args=[batch.pk, position]) for position in (2, 3))
+    assert second in first.json()["html"]
+    assert f'action="{third}"' in first.json()["ahead"]
+    assert f'formaction="{reverse("sxs_eval:judgement-undo", args=[batch.pk, 2])}"' in first.json()["ahead"]
     assert "no-store" in first.headers["Cache-Control"]
-    answer(desk, batch, 2)
+    # Whoever has the next pair already gets only the one after it, unless another is next by now.
+    assert (undo(desk, batch, 1, headers=JSON).status_code, answer(desk, batch, 1).status_code) == (200, 302)
+    again = answer(desk, batch, 1, fields={"shown": "2"}, headers=JSON).json()
+    assert (again["html"], third in again["ahead"]) == ("", True)
+    assert third in answer(desk, batch, 2, fields={"shown": "9"}, headers=JSON).json()["html"]
     answer(desk, batch, 3)
     last = answer(desk, batch, 4, headers=JSON)
     assert last.json() == {"state": "end", "location": reverse("sxs_eval:batch-show", args=[batch.pk])}

@@ -26,7 +26,7 @@ from tools.benchmarks.harness import BASE, THROUGH_PROXY, arguments, print_resul
 
 REVISION = re.compile(r'name="revision"\s+value="(\d+)"')
 JUDGING = re.compile(r"/judging/[0-9a-f-]{36}/")
-POSITION = re.compile(r"/judging/[0-9a-f-]{36}/\d+/")
+PAIR = re.compile(r'action="(/judging/[0-9a-f-]{36}/\d+/)"')
 BATCH = re.compile(r"/batches/([0-9a-f-]{36})/")
 
 ACCEPTED = {"judge": "application/json", "save": "application/json"}
@@ -107,25 +107,27 @@ class SimulatedAnnotator(SimulatedPerson):
 
 
 class SimulatedRater(SimulatedPerson):
-    """Judges as the page's script does: each answer is one request, which brings the next pair."""
+    """Judges as the page's script does: each answer is one request, which brings the pair after the next."""
 
     batch = ""
-    page = ""
+    pairs: tuple[str, ...] = ()
 
     async def one_task(self) -> bool:
-        if not self.page:
+        if not self.pairs:
             _, location = await self._request("take", "POST", f"/compare/{self.target}/take/", 302)
             batch = JUDGING.search(location)
             if not batch:
                 return False
             self.batch = batch[0]
-            self.page, _ = await self._request("first pair", "GET", self.batch, 200)
-        position = POSITION.search(self.page)
-        if not position:
-            raise UnexpectedAnswerError(f"no pair on the page: {self.page[:120]!r}")
-        answer = {"choice": str(self.number % 4 - 1), "active_ms": "2000"}
-        body, _ = await self._request("judge", "POST", position[0], 200, **answer)
-        self.page = json.loads(body).get("html", "")
+            page, _ = await self._request("first pair", "GET", self.batch, 200)
+            self.pairs = tuple(PAIR.findall(page))
+            if not self.pairs:
+                raise UnexpectedAnswerError(f"no pair on the page: {page[:120]!r}")
+        pair, *following = self.pairs
+        shown = following[0].rstrip("/").rpartition("/")[2] if following else ""
+        answer = {"choice": str(self.number % 4 - 1), "active_ms": "2000", "shown": shown}
+        body, _ = await self._request("judge", "POST", pair, 200, **answer)
+        self.pairs = (*following, *PAIR.findall(json.loads(body).get("ahead", "")))
         return True
 
 
