@@ -54,3 +54,12 @@ def writing(desk: Desk, page: Page) -> Desk:
 
 def state(page: Page) -> Any:
     return page.locator("#write [data-state]").first
+
+
+def expect_stored(page: Page, desk: Desk, texts: dict[int, str]) -> None:
+    """Saves follow the person: wait for the server to have them."""
+    for _attempt in range(200):
+        if all(desk.item(number).text == text for number, text in texts.items()):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError({number: desk.item(number).text for number in texts})

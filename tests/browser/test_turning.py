@@ -14,7 +14,7 @@ from annotation.models import CaptionItem, Rating
 from annotation.services import batches
 from core.people.models import Session
 from tests.browser.annotator import open_writing, sign_in, source_of
-from tests.browser.desk import ENGLISH, Desk, state
+from tests.browser.desk import ENGLISH, Desk, expect_stored, state
 from tests.browser.desk import desk as desk
 from tests.browser.desk import writing as writing
 from tests.browser.phone import until
@@ -40,15 +40,6 @@ def expect_image(page: Page, desk: Desk, number: int, text: str = "") -> None:
     expect(page.locator("#text")).to_have_value(text)
     expect(page.locator("#zoom-link")).to_have_attribute("href", re.compile(image_of(desk, number)))
     assert page.evaluate(IS_SAME_PAGE)
-
-
-def expect_stored(page: Page, desk: Desk, texts: dict[int, str]) -> None:
-    """Saves follow the person: wait for the server to have them."""
-    for _attempt in range(200):
-        if all(desk.item(number).text == text for number, text in texts.items()):
-            return
-        page.wait_for_timeout(100)
-    raise AssertionError({number: desk.item(number).text for number in texts})
 
 
 def forget_kept_pages(page: Page) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page
 
 from core.people.defaults import WRITING_MARKS
 from core.people.models import ConsentText
 from tests.browser.annotator import make_images, open_writing, sign_in, take_batch
-from tests.browser.desk import Desk, state
+from tests.browser.desk import Desk, expect_stored
 from tests.factories import make_annotator, make_round
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -68,6 +68,7 @@ def test_only_what_comes_from_the_clipboard_is_noted_and_for_the_image_that_is_s
     page.keyboard.type("木")
     page.keyboard.press("Alt+ArrowUp")
     page.wait_for_url(noted.writing(2))
-    expect(state(page)).not_to_have_text("Saving…")
+    cat, other = "猫がソファーで寝ている", "これは別の場所から来た文です"
+    expect_stored(page, noted, {1: cat, 2: other, 3: "木"})
     found = {n: (noted.item(n).pasted_characters, noted.item(n).longest_absence_ms) for n in (1, 2, 3)}
     assert found == {1: (0, 0), 2: (14, 500), 3: (0, 0)}
