@@ -134,6 +134,7 @@ async function leave(path, { confirms = false, isFollowing = false } = {}) {
   if (isReview) return settled === "saved" ? review() : stay(texts.textLater);
   if (!coming) return field.stay();
   await turnTo(path, coming, { isSaved: settled === "saved", isFollowing });
+  if (confirms) deafUntil = performance.now() + DEAF_MS;
 }
 
 async function review() {
@@ -166,7 +167,6 @@ function show(page) {
   const hadFocus = field.hasFocus;
   const typedOn = field.end();
   swap(page);
-  deafUntil = performance.now() + DEAF_MS;
   part("said").textContent = "";
   announce(texts.name);
   field.begin(form, typedOn);
