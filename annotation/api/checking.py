@@ -18,7 +18,7 @@ from annotation.permissions import batch_managed_by, caption_managed_by
 from annotation.services import corrections, feedback, reassignment
 from core.allocation.services.errors import BatchClosedError
 from core.people.api.operations import ApiOperations
-from core.people.api.problems import ApiError, explain
+from core.people.api.problems import ApiError, explain, refused_as
 from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 
@@ -76,10 +76,8 @@ def caption_feedback(request: Request, slug: str, caption_id: int) -> Response:
 
 def feedback_response(request: Request, *, round: Round, **about: Any) -> Response:
     """Send feedback, and answer with it."""
-    try:
+    with refused_as("feedback-refused", feedback.FeedbackError):
         made = feedback.give_feedback(round=round, by=person_asking(request), now=timezone.now(), **about)
-    except feedback.FeedbackError as refused:
-        raise ApiError(409, "feedback-refused", refused) from None
     return Response(FeedbackSerializer(made, context=context_of(round.project, [made])).data, status=201)
 
 
@@ -87,12 +85,10 @@ def feedback_response(request: Request, *, round: Round, **about: Any) -> Respon
 def caption_return(request: Request, slug: str, caption_id: int) -> Response:
     caption = _caption(request, slug, caption_id)
     note = validated_data(NoteSerializer, request)["text"]
-    try:
+    with refused_as("feedback-refused", feedback.FeedbackError, corrections.CorrectionRequestError):
         corrections.return_for_correction(
             caption_id=caption.pk, note=note, by=person_asking(request), now=timezone.now()
         )
-    except (feedback.FeedbackError, corrections.CorrectionRequestError) as refused:
-        raise ApiError(409, "feedback-refused", refused) from None
     returned = caption_managed_by(person_asking(request), slug, caption_id)
     return Response(CaptionSerializer(returned, context=context_of(returned.round.project, [returned])).data)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from random import SystemRandom
 from typing import Any
@@ -35,9 +34,9 @@ from core.languages.models import Language
 from core.people.api.forms import filled_form, form_shape, sent_form
 from core.people.api.jobs import JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
-from core.people.api.problems import ApiError
+from core.people.api.problems import field_refused, refused_as
 from core.people.api.requested import validated_data
-from core.people.api.views import ProjectSerializer, person_asking, project_list, projects_shown
+from core.people.api.views import ProjectSerializer, asking_now, person_asking, project_list, projects_shown
 from core.people.models import Role
 from core.people.permissions import manages_anything, project_for
 from research.inference.permissions import models_in
@@ -111,10 +110,8 @@ def languages_add(request: Request, slug: str) -> Response:
     coverage, languages = coverage_of(collection, models_in(project)), Language.objects.all()
     form = filled_form(partial(LanguagesForm, coverage=coverage, languages=languages), sent)
     setting = form.setting_up(collection, seed=_new_seed(), now=timezone.now())
-    try:
+    with field_refused("languages", services.LanguageAlreadyAddedError):
         made = services.add_languages(project=project, by=by, **setting)
-    except services.LanguageAlreadyAddedError as refused:
-        raise serializers.ValidationError({"languages": [str(refused)]}) from None
     return _filling([one.pk for one in made])
 
 
@@ -128,9 +125,9 @@ def languages_add(request: Request, slug: str) -> Response:
 def pilot_plan(request: Request, slug: str, tag: str) -> Response:
     project, language = language_of(person_asking(request), slug, tag, Role.MANAGER)
     form = sent_form(request, NewPilotSerializer, partial(PilotForm, most=images_to_draw(project, language)))
-    with _step_refusals():
+    with refused_as("step-refused", StepNotAllowedError):
         planned = planning.plan_pilot(
-            project=project, language=language, seed=_new_seed(), **form.cleaned_data, **_who(request)
+            project=project, language=language, seed=_new_seed(), **form.cleaned_data, **asking_now(request)
         )
     return Response(_shown([planned.pk])[0], status=201)
 
@@ -145,8 +142,8 @@ def pilot_plan(request: Request, slug: str, tag: str) -> Response:
 def pilot_skip(request: Request, slug: str, tag: str) -> Response:
     project, language = language_of(person_asking(request), slug, tag, Role.MANAGER)
     form = sent_form(request, ReasonSerializer, ReasonForm)
-    with _step_refusals():
-        skipped = planning.skip_pilot(project=project, language=language, **form.cleaned_data, **_who(request))
+    with refused_as("step-refused", StepNotAllowedError):
+        skipped = planning.skip_pilot(project=project, language=language, **form.cleaned_data, **asking_now(request))
     return Response(_shown([skipped.pk])[0], status=201)
 
 
@@ -159,8 +156,8 @@ def pilot_skip(request: Request, slug: str, tag: str) -> Response:
 def verification_plan(request: Request, slug: str, round_id: int) -> Response:
     round = round_of(person_asking(request), slug, round_id, Role.MANAGER)
     form = sent_form(request, NewVerificationSerializer, SampleForm)
-    with _step_refusals():
-        planned = planning.plan_verification(of=round, seed=_new_seed(), **form.cleaned_data, **_who(request))
+    with refused_as("step-refused", StepNotAllowedError):
+        planned = planning.plan_verification(of=round, seed=_new_seed(), **form.cleaned_data, **asking_now(request))
     return Response(_shown([planned.pk])[0], status=201)
 
 
@@ -168,7 +165,7 @@ def verification_plan(request: Request, slug: str, round_id: int) -> Response:
 def round_change(request: Request, slug: str, round_id: int) -> Response:
     round = round_of(person_asking(request), slug, round_id, Role.MANAGER)
     form = sent_form(request, RoundSettingsSerializer, partial(RoundForm, round=round))
-    services.change_round(round=round, settings=form.settings(), **_who(request))
+    services.change_round(round=round, settings=form.settings(), **asking_now(request))
     return Response(_shown([round.pk])[0])
 
 
@@ -180,8 +177,8 @@ def round_change(request: Request, slug: str, round_id: int) -> Response:
 )
 def round_return_batches(request: Request, slug: str, round_id: int) -> Response:
     round = round_of(person_asking(request), slug, round_id, Role.MANAGER)
-    with _step_refusals():
-        return Response({"batches": take_back(round=round, **_who(request))})
+    with refused_as("step-refused", StepNotAllowedError):
+        return Response({"batches": take_back(round=round, **asking_now(request))})
 
 
 @api.post(
@@ -191,10 +188,8 @@ def round_return_batches(request: Request, slug: str, round_id: int) -> Response
 )
 def round_references(request: Request, slug: str, round_id: int) -> Response:
     round = round_of(person_asking(request), slug, round_id, Role.MANAGER)
-    try:
-        made = use_as_references(round=round, **_who(request))
-    except ReferenceFileError as refused:
-        raise ApiError(409, "step-refused", refused) from None
+    with refused_as("step-refused", ReferenceFileError):
+        made = use_as_references(round=round, **asking_now(request))
     return Response(ReferenceSetSerializer(made).data, status=201)
 
 
@@ -205,7 +200,7 @@ def round_references(request: Request, slug: str, round_id: int) -> Response:
 )
 def tasks_add(request: Request, slug: str) -> Response:
     project = project_for(person_asking(request), slug, Role.MANAGER)
-    return _filling(services.ask_for_missing_tasks(project=project, **_who(request)))
+    return _filling(services.ask_for_missing_tasks(project=project, **asking_now(request)))
 
 
 @job_kind("round")
@@ -228,20 +223,8 @@ def _shown(pks: Sequence[int]) -> Any:
     return RoundSerializer(rounds, many=True).data
 
 
-def _who(request: Request) -> dict[str, Any]:
-    return {"by": person_asking(request), "now": timezone.now()}
-
-
 def _new_seed() -> int:
     return SystemRandom().getrandbits(SEED_BITS)
-
-
-@contextmanager
-def _step_refusals() -> Iterator[None]:
-    try:
-        yield
-    except StepNotAllowedError as refused:
-        raise ApiError(409, "step-refused", refused) from None
 
 
 project_list_or_create = one_address(project_list, project_create)

@@ -21,7 +21,7 @@ from annotation.rules.campaign import RoundAction, UnfinishedBatches
 from annotation.services.campaign import StepNotAllowedError, take_step
 from core.people.api.jobs import started
 from core.people.api.operations import ApiOperations
-from core.people.api.problems import ApiError, explain
+from core.people.api.problems import explain, refused_as
 from core.people.api.requested import check_form, validated_data
 from core.people.api.views import person_asking
 from core.people.models import Role
@@ -56,12 +56,10 @@ def round_step(request: Request, slug: str, round_id: int, action: str) -> Respo
     form = StepForm(sent, action=RoundAction(action))
     check_form(form)
     answers = form.answers() | {"needs_qualification": sent["needs_qualification"]}
-    try:
+    with refused_as("step-refused", StepNotAllowedError):
         done = take_step(
             round=round, action=RoundAction(action), by=person_asking(request), now=timezone.now(), **answers
         )
-    except StepNotAllowedError as refused:
-        raise ApiError(409, "step-refused", refused) from None
     shown = Round.objects.select_related("pool", "verifies", "guidelines")
     body = RoundSerializer(shown.get(pk=done.pk)).data
     if not done.awaits_tasks:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from random import SystemRandom
 from typing import Any
 
@@ -28,7 +27,7 @@ from annotation.services import campaign as services
 from annotation.views.bulk import say_done
 from core.languages.models import Language
 from core.people.models import Project, Role, User
-from core.people.requests import user_of
+from core.people.requests import RefusalsShown, user_of
 
 SEED_BITS = 32
 STATUS, EXCLUSION = "annotation/annotator_status.html", "annotation/exclusion.html"
@@ -73,7 +72,7 @@ def round_step(request: HttpRequest, slug: str, round_id: int, action: str) -> H
 @require_POST
 def round_return_batches(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
     round = round_of(request.user, slug, round_id, Role.MANAGER)
-    with _saying_why_not(request):
+    with RefusalsShown(request, services.StepNotAllowedError):
         number = services.take_back(round=round, by=user_of(request), now=timezone.now())
         text = ngettext("%(number)d batch was returned.", "%(number)d batches were returned.", number)
         messages.success(request, text % {"number": number})
@@ -87,7 +86,7 @@ def pilot_plan(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
     if not form.is_valid():
         return _page(request, project, language, pilot_form=form)
     about: dict[str, Any] = {"project": project, "language": language, "seed": _new_seed()}
-    with _saying_why_not(request):
+    with RefusalsShown(request, services.StepNotAllowedError):
         pilot = planning.plan_pilot(**about, **form.cleaned_data, by=user_of(request), now=timezone.now())
         said = _("%(round)s is planned. Open it when the guidelines are ready.")
         messages.success(request, said % {"round": pilot.title})
@@ -101,7 +100,7 @@ def pilot_skip(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
     if not form.is_valid():
         return _page(request, project, language, skip_form=form)
     reason = form.cleaned_data["reason"]
-    with _saying_why_not(request):
+    with RefusalsShown(request, services.StepNotAllowedError):
         planning.skip_pilot(project=project, language=language, reason=reason, by=user_of(request), now=timezone.now())
         messages.success(request, _("There will be no further pilot. You can now open the main round."))
     return redirect("annotation:language-show", slug, tag)
@@ -114,7 +113,7 @@ def verification_plan(request: HttpRequest, slug: str, round_id: int) -> HttpRes
     if not form.is_valid():
         messages.error(request, _("Enter how many captions to rate, or leave the field empty for all."))
         return redirect("annotation:language-show", slug, round.language_id)
-    with _saying_why_not(request):
+    with RefusalsShown(request, services.StepNotAllowedError):
         planning.plan_verification(
             of=round, seed=_new_seed(), **form.cleaned_data, by=user_of(request), now=timezone.now()
         )
@@ -183,15 +182,6 @@ def _person_page(
         "history": Exclusion.objects.filter(**about, undone_at__isnull=False),
     }
     return render(request, template, context, status=422 if form.is_bound else 200)
-
-
-@contextmanager
-def _saying_why_not(request: HttpRequest) -> Iterator[None]:
-    """Say why a step was refused, instead of an error."""
-    try:
-        yield
-    except services.StepNotAllowedError as refused:
-        messages.error(request, str(refused))
 
 
 def _person(project: Project, language: Language, person_id: int) -> User:

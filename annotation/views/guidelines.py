@@ -21,7 +21,7 @@ from core.images.models import Image
 from core.images.selectors import images_by_id, images_to_choose
 from core.people.models import Project, Role, TextKind
 from core.people.permissions import has_role, project_for
-from core.people.requests import user_of
+from core.people.requests import RefusalsShown, user_of
 
 
 @require_safe
@@ -63,13 +63,11 @@ def guidelines_edit(request: HttpRequest, slug: str) -> HttpResponse:
     forms = editor.sent()
     if not (forms["form"].is_valid() & forms["examples"].are_valid()):
         return editor.page(forms, status=422)
-    try:
+    with RefusalsShown(request, StaleGuidelinesError):
         made = editor.publish(forms)
-    except StaleGuidelinesError as refused:
-        messages.error(request, str(refused))
-        return editor.page(forms | {"newest": editor.last.version}, status=409)
-    messages.success(request, _("Version %(version)d is now in use.") % {"version": made.version})
-    return redirect("annotation:guidelines-show", slug)
+        messages.success(request, _("Version %(version)d is now in use.") % {"version": made.version})
+        return redirect("annotation:guidelines-show", slug)
+    return editor.page(forms | {"newest": editor.last.version}, status=409)
 
 
 class _GuidelinesEditor:

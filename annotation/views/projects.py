@@ -31,7 +31,7 @@ from core.languages.models import Language
 from core.languages.rules.groups import GROUPS, LanguageGroup
 from core.people.models import Project, Role
 from core.people.permissions import manages_anything, project_for
-from core.people.requests import user_of
+from core.people.requests import RefusalsShown, user_of
 from core.people.selectors.projects import deletions_seen_by
 from research.inference.models import CaptioningModel
 from research.inference.permissions import models_in
@@ -73,18 +73,16 @@ def round_settings(request: HttpRequest, slug: str, round_id: int) -> HttpRespon
 @require_POST
 def references_use(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
     round = round_of(request.user, slug, round_id, Role.MANAGER)
-    try:
+    with RefusalsShown(request, ReferenceFileError):
         made = use_as_references(round=round, by=user_of(request), now=timezone.now())
-    except ReferenceFileError as refused:
-        messages.error(request, str(refused))
-        return redirect("annotation:round-settings", slug, round_id)
-    text = ngettext(
-        "%(number)d counted caption is now a reference.",
-        "%(number)d counted captions are now references.",
-        made.captions,
-    )
-    messages.success(request, text % {"number": made.captions})
-    return redirect("scoring:reference-list", slug)
+        text = ngettext(
+            "%(number)d counted caption is now a reference.",
+            "%(number)d counted captions are now references.",
+            made.captions,
+        )
+        messages.success(request, text % {"number": made.captions})
+        return redirect("scoring:reference-list", slug)
+    return redirect("annotation:round-settings", slug, round_id)
 
 
 def must_be_manager(request: HttpRequest) -> None:

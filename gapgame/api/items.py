@@ -18,7 +18,7 @@ from core.languages.models import Language
 from core.people.api.jobs import JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, many_shown, page
-from core.people.api.problems import ApiError, explain
+from core.people.api.problems import explain, refused_as
 from core.people.api.requested import asked_language, valid_values, validated_data
 from core.people.api.views import person_asking
 from core.people.models import Project, Role
@@ -137,10 +137,8 @@ def vectors_import(request: Request, slug: str) -> Response:
     if sent["name"] == GLOVE.name:
         tasks.ask_for_packaged_vectors(GLOVE.name)
         return started(sent, "vectors", project.pk)
-    try:
+    with refused_as("vectors-refused", WordVectorFileError):
         made = import_packaged(name=sent["name"], language=get_object_or_404(Language, pk=tag), now=timezone.now())
-    except WordVectorFileError as refused:
-        raise ApiError(409, "vectors-refused", refused) from None
     return Response(WordVectorsSerializer(made.vectors).data, status=201)
 
 

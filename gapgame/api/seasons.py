@@ -16,9 +16,9 @@ from rest_framework.response import Response
 from core.people.api.forms import filled_form, form_shape
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, many_shown, page
-from core.people.api.problems import ApiError, explain
+from core.people.api.problems import explain, field_refused, refused_as
 from core.people.api.requested import valid_values, validated_data
-from core.people.api.views import person_asking
+from core.people.api.views import asking_now, person_asking
 from core.people.models import Role
 from core.people.permissions import READERS, project_for
 from gapgame.forms.seasons import VECTORS, ItemSetForm, SeasonForm, TextsForm, clock_fields
@@ -91,7 +91,7 @@ def season_create(request: Request, slug: str) -> Response:
     form = filled_form(partial(SeasonForm, playable=playable), _as_in_the_form(sent, playable))
     with _refusals():
         made = services.create_season(
-            project=project, item_set=item_set, texts=form.texts(), terms=form.terms(), **_who(request)
+            project=project, item_set=item_set, texts=form.texts(), terms=form.terms(), **asking_now(request)
         )
     return Response(SeasonSerializer(made).data, status=201)
 
@@ -123,7 +123,7 @@ def season_change(request: Request, slug: str, season_slug: str) -> Response:
         )
     terms = form.terms() if isinstance(form, SeasonForm) else None
     with _refusals():
-        changed = services.change_season(season=season, texts=form.texts(), terms=terms, **_who(request))
+        changed = services.change_season(season=season, texts=form.texts(), terms=terms, **asking_now(request))
     return Response(SeasonSerializer(changed).data)
 
 
@@ -131,7 +131,7 @@ def season_change(request: Request, slug: str, season_slug: str) -> Response:
 def season_delete(request: Request, slug: str, season_slug: str) -> Response:
     season = season_for(person_asking(request), slug, season_slug, Role.MANAGER)
     with _refusals():
-        services.delete_season(season=season, **_who(request))
+        services.delete_season(season=season, **asking_now(request))
     return Response(status=204)
 
 
@@ -154,18 +154,10 @@ def _as_in_the_form(sent: Mapping[str, Any], playable: Sequence[PlayableSentence
     return given
 
 
-def _who(request: Request) -> dict[str, Any]:
-    return {"by": person_asking(request), "now": timezone.now()}
-
-
 @contextmanager
 def _refusals() -> Iterator[None]:
-    try:
+    with refused_as("season-refused", services.SeasonError), field_refused("name", services.SeasonNameTakenError):
         yield
-    except services.SeasonNameTakenError as refused:
-        raise serializers.ValidationError({"name": [str(refused)]}) from None
-    except services.SeasonError as refused:
-        raise ApiError(409, "season-refused", refused) from None
 
 
 season_list_or_create = one_address(season_list, season_create)

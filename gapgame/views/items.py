@@ -19,7 +19,7 @@ from core.images.permissions import imports_for
 from core.languages.models import Language
 from core.people.models import Role
 from core.people.permissions import READERS, has_role, project_for
-from core.people.requests import way_back
+from core.people.requests import RefusalsShown, way_back
 from crosslens_metrics.formats.word_vectors import WordVectorFileError
 from gapgame import tasks
 from gapgame.forms.items import FilterForm
@@ -100,11 +100,8 @@ def vectors_import(request: HttpRequest, slug: str) -> HttpResponse:
         messages.info(request, text)
         return redirect("gapgame:vectors-show", slug)
     language = get_object_or_404(_encoder_languages(), pk=request.POST.get("language", "").replace("\0", ""))
-    try:
+    with RefusalsShown(request, WordVectorFileError):
         made = import_packaged(name=USE_MULTILINGUAL.name, language=language, now=timezone.now())
-    except WordVectorFileError as refused:
-        messages.error(request, str(refused))
-    else:
         messages.success(request, _("You can now use “%(vectors)s” in seasons.") % {"vectors": made.vectors})
     return redirect("gapgame:vectors-show", slug)
 

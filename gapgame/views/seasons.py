@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from core.people.models import Project, Role
 from core.people.permissions import READERS, has_role, project_for
-from core.people.requests import user_of
+from core.people.requests import RefusalsShown, user_of
 from gapgame.forms.seasons import ItemSetForm, SeasonForm, TextsForm
 from gapgame.models import ItemSet, Player, PlayerStatus, Season
 from gapgame.pages.report import report_page
@@ -91,13 +91,11 @@ def season_edit(request: HttpRequest, slug: str, season_slug: str) -> HttpRespon
 @require_POST
 def season_delete(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse:
     season = season_for(request.user, slug, season_slug, Role.MANAGER)
-    try:
+    with RefusalsShown(request, services.SeasonError):
         services.delete_season(season=season, by=user_of(request), now=timezone.now())
-    except services.SeasonError as refused:
-        messages.error(request, str(refused))
-        return redirect("gapgame:season-edit", slug, season_slug)
-    messages.success(request, _("Season “%(season)s” deleted.") % {"season": season.name})
-    return redirect("gapgame:season-list", slug)
+        messages.success(request, _("Season “%(season)s” deleted.") % {"season": season.name})
+        return redirect("gapgame:season-list", slug)
+    return redirect("gapgame:season-edit", slug, season_slug)
 
 
 def _create(request: HttpRequest, project: Project, item_set: ItemSet) -> HttpResponse:

@@ -19,6 +19,7 @@ from core.images.models import CollectionImage
 from core.people.api.forms import form_shape, sent_form
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, page
+from core.people.api.problems import field_refused
 from core.people.api.pseudonyms import person_called
 from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
@@ -171,10 +172,8 @@ def gold_add(request: Request, slug: str, comparison_id: int) -> Response:
     check_no_assigned_images(person_asking(request), [comparison])
     sent = validated_data(NewGoldPairsSerializer, request)
     file = BytesIO("\n".join(map(json.dumps, sent["pairs"])).encode())
-    try:
+    with field_refused("pairs", FileRefusedError):
         made = services.import_gold_pairs(comparison=comparison, file=file, only_these=sent["only_these"])
-    except FileRefusedError as refused:
-        raise serializers.ValidationError({"pairs": [str(refused)]}) from None
     problems = [{"pair": number, "reason": reason} for number, reason in made.problems]
     return Response({"added": made.added, "already": made.already, "problems": problems})
 

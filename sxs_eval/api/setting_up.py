@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from random import SystemRandom
 from typing import Any
@@ -18,9 +17,9 @@ from core.jobs.models import JobState
 from core.people.api.forms import filled_form, form_shape, sent_form
 from core.people.api.jobs import JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
-from core.people.api.problems import ApiError, explain
+from core.people.api.problems import explain, refused_as
 from core.people.api.requested import valid_values, validated_data
-from core.people.api.views import person_asking
+from core.people.api.views import asking_now, person_asking
 from core.people.models import Project, Role
 from core.people.permissions import READERS, project_for
 from sxs_eval import tasks
@@ -94,7 +93,7 @@ def comparisons_start(request: Request, slug: str) -> Response:
     )
     about = {"project": project, "collection": collection} | {name: models.cleaned_data[name] for name in _PAIR}
     form = _comparison_form(about, sent)
-    with _refusals():
+    with refused_as("comparison-refused", services.ComparisonError):
         made, already = services.create_comparisons(
             languages=form.languages(), setting=form.setting(), by=by, now=timezone.now(), **about
         )
@@ -132,10 +131,10 @@ def _comparison_form(about: dict[str, Any], sent: dict[str, Any]) -> ComparisonF
 def comparison_change(request: Request, slug: str, comparison_id: int) -> Response:
     comparison = comparison_for(person_asking(request), slug, comparison_id)
     form = sent_form(request, ComparisonSettingsSerializer, partial(SettingsForm, comparison=comparison))
-    services.change_comparison(comparison=comparison, settings=form.settings(), **_who(request))
+    services.change_comparison(comparison=comparison, settings=form.settings(), **asking_now(request))
     if "replication" in form.changed_data:
         services.change_replication(
-            comparison=comparison, replication=form.cleaned_data["replication"], **_who(request)
+            comparison=comparison, replication=form.cleaned_data["replication"], **asking_now(request)
         )
     return _answer(request, slug, comparison_id)
 
@@ -143,8 +142,8 @@ def comparison_change(request: Request, slug: str, comparison_id: int) -> Respon
 @api.delete("comparison_delete", "Delete a comparison of which nobody has taken pairs")
 def comparison_delete(request: Request, slug: str, comparison_id: int) -> Response:
     comparison = comparison_for(person_asking(request), slug, comparison_id, Role.MANAGER)
-    with _refusals():
-        removal.delete_comparison(comparison=comparison, **_who(request))
+    with refused_as("comparison-refused", services.ComparisonError):
+        removal.delete_comparison(comparison=comparison, **asking_now(request))
     return Response(status=204)
 
 
@@ -157,14 +156,14 @@ def comparison_delete(request: Request, slug: str, comparison_id: int) -> Respon
 def comparison_leave_out(request: Request, slug: str, comparison_id: int) -> Response:
     comparison = comparison_for(person_asking(request), slug, comparison_id, Role.MANAGER)
     sent = validated_data(LeftOutSerializer, request)
-    removal.leave_out_comparisons(comparisons=[comparison], **sent, **_who(request))
+    removal.leave_out_comparisons(comparisons=[comparison], **sent, **asking_now(request))
     return _answer(request, slug, comparison_id)
 
 
 @api.post("comparison_count", "Count a comparison in results again", ComparisonSerializer)
 def comparison_count(request: Request, slug: str, comparison_id: int) -> Response:
     comparison = comparison_for(person_asking(request), slug, comparison_id, Role.MANAGER)
-    removal.count_comparisons_again(comparisons=[comparison], **_who(request))
+    removal.count_comparisons_again(comparisons=[comparison], **asking_now(request))
     return _answer(request, slug, comparison_id)
 
 
@@ -175,7 +174,7 @@ def comparison_count(request: Request, slug: str, comparison_id: int) -> Respons
 )
 def pairs_add(request: Request, slug: str, comparison_id: int) -> Response:
     comparison = comparison_for(person_asking(request), slug, comparison_id)
-    with _refusals():
+    with refused_as("comparison-refused", services.ComparisonError):
         services.ask_for_missing_pairs(comparison_ids=[comparison.pk])
     tasks.nudge_filling([comparison.pk])
     return started(_answer(request, slug, comparison_id).data, "comparison", comparison.pk)
@@ -190,7 +189,7 @@ def pairs_add(request: Request, slug: str, comparison_id: int) -> Response:
 def instructions_publish(request: Request, slug: str) -> Response:
     project: Project = project_for(person_asking(request), slug, *READERS)
     form = sent_form(request, InstructionsSerializer, InstructionsForm)
-    made = services.publish_instructions(project=project, body=form.cleaned_data["body"], **_who(request))
+    made = services.publish_instructions(project=project, body=form.cleaned_data["body"], **asking_now(request))
     return Response({"version": made.version}, status=201)
 
 
@@ -208,18 +207,6 @@ def _answer(request: Request, slug: str, comparison_id: int) -> Response:
 
 def _shown(comparisons: Sequence[Comparison]) -> Any:
     return ComparisonSerializer(progress_of(comparisons, now=timezone.now()), many=True).data
-
-
-def _who(request: Request) -> dict[str, Any]:
-    return {"by": person_asking(request), "now": timezone.now()}
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    try:
-        yield
-    except services.ComparisonError as refused:
-        raise ApiError(409, "comparison-refused", refused) from None
 
 
 comparison_list_or_start = one_address(comparison_list, comparisons_start)

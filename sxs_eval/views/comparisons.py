@@ -105,17 +105,15 @@ def _create(request: HttpRequest, project: Project, collection: Collection, mode
 def _created(request: HttpRequest, form: ComparisonForm, about: dict[str, Any]) -> bool:
     """Create them; False if they are refused, and the form says why."""
     setting, by, now = form.setting(), user_of(request), timezone.now()
-    try:
+    with RefusalsShown(form, services.ComparisonError, field="only"):
         made, already = services.create_comparisons(
             languages=form.languages(), setting=setting, by=by, now=now, **about
         )
-    except services.ComparisonError as refused:
-        form.add_error("only", str(refused))
-        return False
-    tasks.nudge_filling([comparison.pk for comparison in made])
-    _say_what_was_made(request, made, already)
-    _say_what_is_short(request, form)
-    return True
+        tasks.nudge_filling([comparison.pk for comparison in made])
+        _say_what_was_made(request, made, already)
+        _say_what_is_short(request, form)
+        return True
+    return False
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -162,13 +160,11 @@ def comparison_remove(request: HttpRequest, slug: str, comparison_id: int) -> Ht
 
 def _is_deleted(request: HttpRequest, comparison: Comparison, who: dict[str, Any]) -> bool:
     """Delete it and say so; False if that is refused, which is said too."""
-    try:
+    with RefusalsShown(request, services.ComparisonError):
         removal.delete_comparison(comparison=comparison, **who)
-    except services.ComparisonError as refused:
-        messages.error(request, str(refused))
-        return False
-    messages.success(request, _("The comparison was deleted."))
-    return True
+        messages.success(request, _("The comparison was deleted."))
+        return True
+    return False
 
 
 @require_POST
@@ -257,12 +253,10 @@ def plan_show(request: HttpRequest, slug: str) -> HttpResponse:
     if not chosen:
         messages.error(request, _("Select at least one comparison."))
         return _proposal(request, project, form, rows, status=422)
-    try:
+    with RefusalsShown(request, ComparisonError):
         _create_planned(request, project, form, chosen)
-    except ComparisonError as refused:
-        messages.error(request, str(refused))
-        return _proposal(request, project, form, rows, status=422)
-    return redirect("sxs_eval:comparison-list", project.slug)
+        return redirect("sxs_eval:comparison-list", project.slug)
+    return _proposal(request, project, form, rows, status=422)
 
 
 def _was_seen(request: HttpRequest, form: PlanForm) -> bool:

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from core.people.api.operations import ApiOperations
 from core.people.api.pagination import ListPart, many_shown, page
-from core.people.api.problems import ApiError, explain
+from core.people.api.problems import explain, refused_as
 from core.people.api.views import person_asking
 from core.people.models import Membership, Role
 from core.people.permissions import project_for
@@ -51,8 +51,6 @@ def member_list(request: Request, slug: str) -> Response:
 def member_remove(request: Request, slug: str, pk: int) -> Response:
     project = project_for(person_asking(request), slug, Role.MANAGER)
     membership = get_object_or_404(project.memberships.select_related("user"), pk=pk)
-    try:
+    with refused_as("last-manager", LastManagerError):
         remove_member(membership=membership, by=person_asking(request), now=timezone.now())
-    except LastManagerError as refused:
-        raise ApiError(409, "last-manager", refused) from None
     return Response(status=204)

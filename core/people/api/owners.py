@@ -10,7 +10,7 @@ from django.utils import timezone
 from rest_framework import serializers
 
 from core.people.api.forms import filled_form
-from core.people.api.problems import ApiError, explain
+from core.people.api.problems import explain, refused_as
 from core.people.api.requested import valid_values
 from core.people.forms.owners import OWNER_FIELDS, ChangeOwnerForm
 from core.people.models import Owned, Role, User
@@ -49,7 +49,5 @@ def change_owner_as_sent(sent: dict[str, Any], *, thing: Owned, give: Callable[.
     elif "project" in asked:
         asked["project"] = ""
     form = filled_form(partial(ChangeOwnerForm, thing=thing, by=by), asked)
-    try:
+    with refused_as("owner-refused", OwnerRefusedError):
         give(**form.cleaned_data, by=by, now=timezone.now())
-    except OwnerRefusedError as refused:
-        raise ApiError(409, "owner-refused", refused) from None

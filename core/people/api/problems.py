@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from rest_framework import exceptions
@@ -49,3 +50,21 @@ class ApiError(exceptions.APIException):
         self.status_code, self.problem_code = status, code
         self.errors = {name: [str(reason) for reason in reasons] for name, reasons in (errors or {}).items()}
         self.more = more
+
+
+@contextmanager
+def refused_as(code: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Answer 409 with `code` and the reason where something is refused by an error of `kinds`."""
+    try:
+        yield
+    except kinds as refused:
+        raise ApiError(409, code, refused) from None
+
+
+@contextmanager
+def field_refused(field: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Answer 422 with the reason at `field` where it is refused by an error of `kinds`."""
+    try:
+        yield
+    except kinds as refused:
+        raise exceptions.ValidationError({field: [str(refused)]}) from None

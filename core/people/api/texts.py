@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from core.people.api.forms import filled_form, form_shape
 from core.people.api.operations import ApiOperations, one_address
-from core.people.api.problems import ApiError, explain
+from core.people.api.problems import explain, refused_as
 from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.forms.projects import TranslationForm
@@ -61,13 +61,11 @@ def translation_save(request: Request, slug: str, kind: str, tag: str) -> Respon
     sent = validated_data(NewTranslationSerializer, request)
     publishes = sent.pop("publishes")
     form = filled_form(partial(TranslationForm, initial={"version": text.original.version}), sent)
-    try:
+    with refused_as("stale-translation", StaleTranslationError):
         save_translation(
             project=text.project, kind=text.kind, language=text.language, publishes=publishes,
             by=person_asking(request), now=timezone.now(), **form.cleaned_data,
         )  # fmt: skip
-    except StaleTranslationError as stale:
-        raise ApiError(409, "stale-translation", stale) from None
     return _answer(_text(request, slug, kind, tag))
 
 

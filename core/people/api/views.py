@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from rest_framework import serializers
@@ -28,6 +29,11 @@ api = ApiOperations("people")
 def person_asking(request: Request) -> User:
     """Return the person, by token or session; for views that require one."""
     return user_of(request)
+
+
+def asking_now(request: Request) -> dict[str, Any]:
+    """Return who asks, and when, as services take it."""
+    return {"by": person_asking(request), "now": timezone.now()}
 
 
 class NothingView(APIView):

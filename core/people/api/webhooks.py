@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from rest_framework import serializers
@@ -15,7 +12,7 @@ from core.people import tasks
 from core.people.api.forms import form_shape, sent_form
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, many_shown, page
-from core.people.api.problems import ApiError, explain
+from core.people.api.problems import explain, refused_as
 from core.people.api.views import person_asking
 from core.people.forms.projects import WebhookForm
 from core.people.models import Delivery, DeliveryState, Role, Webhook, WebhookEvent
@@ -78,7 +75,7 @@ def webhook_add(request: Request, slug: str) -> Response:
     by = person_asking(request)
     project = project_for(by, slug, Role.MANAGER)
     form = sent_form(request, NewWebhookSerializer, WebhookForm)
-    with _refusals():
+    with refused_as("webhook-refused", services.WebhookError):
         made = services.add_webhook(
             project=project, url=form.cleaned_data["url"], events=form.wanted(), by=by, now=timezone.now()
         )
@@ -100,7 +97,7 @@ def webhook_turn_off(request: Request, slug: str, webhook_id: int) -> Response:
 @api.post("webhook_test", "Send a test to a webhook", {201: DeliverySerializer})
 def webhook_test(request: Request, slug: str, webhook_id: int) -> Response:
     webhook = _webhook(request, slug, webhook_id)
-    with _refusals():
+    with refused_as("webhook-refused", services.WebhookError):
         sent = services.send_test(webhook=webhook, now=timezone.now())
     return _sending(sent, status=201)
 
@@ -116,7 +113,7 @@ def delivery_retry(request: Request, slug: str, delivery_id: int) -> Response:
     project = project_for(person_asking(request), slug, Role.MANAGER)
     deliveries = Delivery.objects.select_related("webhook")
     delivery = get_object_or_404(deliveries, pk=delivery_id, webhook__project=project)
-    with _refusals():
+    with refused_as("webhook-refused", services.WebhookError):
         services.retry(delivery=delivery, now=timezone.now())
     return _sending(delivery, status=200)
 
@@ -130,14 +127,6 @@ def _sending(delivery: Delivery, *, status: int) -> Response:
     tasks.nudge_delivery(delivery.pk)
     delivery.refresh_from_db()
     return Response(DeliverySerializer(delivery).data, status=status)
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    try:
-        yield
-    except services.WebhookError as refused:
-        raise ApiError(409, "webhook-refused", refused) from None
 
 
 webhook_list_or_add = one_address(webhook_list, webhook_add)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from random import SystemRandom
-from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
@@ -17,8 +16,8 @@ from core.images.permissions import collection_to_change, entry_of
 from core.images.services.collections import CollectionUsedError
 from core.people.api.forms import form_shape, sent_form
 from core.people.api.operations import ApiOperations, one_address
-from core.people.api.problems import ApiError, explain
-from core.people.api.views import ProjectSerializer, person_asking, projects_shown
+from core.people.api.problems import explain, refused_as
+from core.people.api.views import ProjectSerializer, asking_now, person_asking, projects_shown
 from core.people.models import Role
 from core.people.permissions import project_for
 from office.dashboard.forms import CopyForm, LeaveOutForm
@@ -65,10 +64,8 @@ def project_duplicate(request: Request, slug: str) -> Response:
     description="The image stays stored, with what models wrote about it.",
 )
 def image_take_out(request: Request, slug: str, public_id: UUID) -> Response:
-    try:
-        services.take_out_image(entry=_entry(request, slug, public_id), **_who(request))
-    except CollectionUsedError as refused:
-        raise ApiError(409, "image-in-use", refused) from None
+    with refused_as("image-in-use", CollectionUsedError):
+        services.take_out_image(entry=_entry(request, slug, public_id), **asking_now(request))
     return Response(status=204)
 
 
@@ -81,22 +78,18 @@ def image_take_out(request: Request, slug: str, public_id: UUID) -> Response:
 def image_leave_out(request: Request, slug: str, public_id: UUID) -> Response:
     entry = _entry(request, slug, public_id)
     form = sent_form(request, LeftOutImageSerializer, LeaveOutForm)
-    services.leave_out_image(entry=entry, reason=form.cleaned_data["reason"], **_who(request))
+    services.leave_out_image(entry=entry, reason=form.cleaned_data["reason"], **asking_now(request))
     return image_answer(_entry(request, slug, public_id), person_asking(request))
 
 
 @of_images.post("image_count", "Count an image in results again", {200: CollectionImageSerializer})
 def image_count(request: Request, slug: str, public_id: UUID) -> Response:
-    services.count_image_again(entry=_entry(request, slug, public_id), **_who(request))
+    services.count_image_again(entry=_entry(request, slug, public_id), **asking_now(request))
     return image_answer(_entry(request, slug, public_id), person_asking(request))
 
 
 def _entry(request: Request, slug: str, public_id: UUID) -> CollectionImage:
     return entry_of(collection_to_change(person_asking(request), slug), public_id)
-
-
-def _who(request: Request) -> dict[str, Any]:
-    return {"by": person_asking(request), "now": timezone.now()}
 
 
 image_show_change_or_take_out = one_address(image_show, image_change, image_take_out)

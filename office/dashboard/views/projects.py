@@ -26,7 +26,7 @@ from core.images.services.collections import (
 )
 from core.people.models import Role
 from core.people.permissions import project_for
-from core.people.requests import user_of
+from core.people.requests import RefusalsShown, user_of
 from office.dashboard.forms import ArchiveForm, CopyForm, DeleteForm, LeaveOutForm, NameForm
 from office.dashboard.selectors.project_contents import (
     contents_of,
@@ -95,23 +95,18 @@ def project_archive(request: HttpRequest, slug: str) -> HttpResponse:
     context = {"project": project, "form": form, "batches": batches}
     if not form.is_valid():
         return render(request, "dashboard/project_archive.html", context, status=422 if form.is_bound else 200)
-    try:
+    with RefusalsShown(request, UnfinishedBatchesError):
         archive_project(project=project, assigned=form.choice(), by=user_of(request), now=timezone.now())
-    except UnfinishedBatchesError as refused:
-        messages.error(request, str(refused))
-        return redirect("dashboard:project-archive", slug)
-    messages.success(request, _("The project is archived."))
-    return redirect("dashboard:project-settings", slug)
+        messages.success(request, _("The project is archived."))
+        return redirect("dashboard:project-settings", slug)
+    return redirect("dashboard:project-archive", slug)
 
 
 @require_POST
 def project_restore(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
-    try:
+    with RefusalsShown(request, LifecycleError):
         restore_project(project=project, by=user_of(request), now=timezone.now())
-    except LifecycleError as refused:
-        messages.error(request, str(refused))
-    else:
         messages.success(request, _("The project is restored. Its rounds and invitations are as they were."))
     return redirect("dashboard:project-settings", slug)
 
@@ -124,14 +119,12 @@ def project_delete(request: HttpRequest, slug: str) -> HttpResponse:
     if not project.is_archived or not form.is_valid():
         context = {"project": project, "form": form, "lost": lost, "kept": owned_by(project)}
         return render(request, "dashboard/project_delete.html", context, status=422 if form.is_bound else 200)
-    try:
+    with RefusalsShown(request, LifecycleError):
         deletion = ask_for_deletion(project=project, by=user_of(request), now=timezone.now())
-    except LifecycleError as refused:
-        messages.error(request, str(refused))
-        return redirect("dashboard:project-settings", slug)
-    send_deletion(deletion.pk)
-    messages.success(request, _("%(name)s is being deleted.") % {"name": project.name})
-    return redirect("annotation:project-list")
+        send_deletion(deletion.pk)
+        messages.success(request, _("%(name)s is being deleted.") % {"name": project.name})
+        return redirect("annotation:project-list")
+    return redirect("dashboard:project-settings", slug)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -167,14 +160,12 @@ def collection_delete(request: HttpRequest, slug: str) -> HttpResponse:
         context = {"collection": collection, "uses": uses_of(collection, user_of(request))}
         context["images"] = collection.entries.count()
         return render(request, "dashboard/collection_delete.html", context)
-    try:
+    with RefusalsShown(request, CollectionUsedError):
         delete_trials_of(collection)
         delete_collection(collection=collection, by=user_of(request), now=timezone.now())
-    except CollectionUsedError as refused:
-        messages.error(request, str(refused))
-        return redirect("dashboard:collection-delete", slug)
-    messages.success(request, _("%(name)s was deleted.") % {"name": collection.name})
-    return redirect("images:collection-list")
+        messages.success(request, _("%(name)s was deleted.") % {"name": collection.name})
+        return redirect("images:collection-list")
+    return redirect("dashboard:collection-delete", slug)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -199,13 +190,11 @@ def image_take_out(request: HttpRequest, slug: str, public_id: UUID) -> HttpResp
 
 def _taken_out(request: HttpRequest, entry: CollectionImage, who: dict[str, Any]) -> HttpResponse:
     slug = entry.collection.slug
-    try:
+    with RefusalsShown(request, CollectionUsedError):
         take_out_image(entry=entry, **who)
-    except CollectionUsedError as refused:
-        messages.error(request, str(refused))
-        return redirect("dashboard:image-take-out", slug, entry.image.public_id)
-    messages.success(request, _("%(name)s was taken out of the collection.") % {"name": entry.key})
-    return redirect("images:collection-show", slug)
+        messages.success(request, _("%(name)s was taken out of the collection.") % {"name": entry.key})
+        return redirect("images:collection-show", slug)
+    return redirect("dashboard:image-take-out", slug, entry.image.public_id)
 
 
 @require_safe

@@ -9,7 +9,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
 from core.people.api.operations import ApiOperations
-from core.people.api.problems import ApiError, explain
+from core.people.api.problems import ApiError, explain, refused_as
 from core.people.api.requested import check_form
 from core.people.api.views import person_asking
 from core.people.permissions import READERS, project_for
@@ -51,9 +51,6 @@ def export_show(request: Request, slug: str) -> StreamingHttpResponse:
         if form.has_error(name, "invalid_choice"):
             raise ApiError(409, "export-refused", form.errors[name][0], {name: [*form.errors[name]]})
     check_form(form)
-    try:
-        with image_filter_refusals():
-            file = export_for(form.wish(until=timezone.now()), by=by, is_recorded=request.method == "GET")
-    except (ExportError, SeasonNotClosedError) as refused:
-        raise ApiError(409, "export-refused", str(refused)) from None
+    with refused_as("export-refused", ExportError, SeasonNotClosedError), image_filter_refusals():
+        file = export_for(form.wish(until=timezone.now()), by=by, is_recorded=request.method == "GET")
     return as_download(StreamingHttpResponse(file.pieces, content_type=file.content_type), file.name)

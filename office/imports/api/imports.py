@@ -27,7 +27,7 @@ from core.languages.models import Language
 from core.people.api.jobs import JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, many_shown, page
-from core.people.api.problems import ApiError, explain
+from core.people.api.problems import ApiError, explain, refused_as
 from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.permissions import READERS, project_for
@@ -317,12 +317,8 @@ def import_undo(request: Request, slug: str, job_id: int) -> Response:
 
 
 def _done(job: ImportJob, step: Callable[[], object]) -> Response:
-    try:
+    with refused_as("import-refused", ImportRefusedError), refused_as("undo-refused", UndoRefusedError):
         step()
-    except ImportRefusedError as refused:
-        raise ApiError(409, "import-refused", refused) from None
-    except UndoRefusedError as refused:
-        raise ApiError(409, "undo-refused", refused) from None
     ask_for_stage(job.pk)
     job.refresh_from_db()
     return started(FileImportSerializer(job).data, "import", job.pk)

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 
 from core.people.api.operations import ApiOperations
 from core.people.api.pagination import ListPart, many_shown, page
+from core.people.api.problems import field_refused
 from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.models import Project, Role
@@ -83,10 +84,8 @@ def own_try_list(request: Request) -> Response:
 )
 def message_send(request: Request, attempt_id: int) -> Response:
     attempt = attempt_for(person_asking(request), attempt_id)
-    try:
+    with field_refused("text", MessageRefusedError):
         write_to_managers(attempt=attempt, text=validated_data(MessageSerializer, request)["text"])
-    except MessageRefusedError as refused:
-        raise serializers.ValidationError({"text": [str(refused)]}) from None
     return Response(OwnTrySerializer(attempt).data)
 
 

@@ -15,7 +15,7 @@ from core.images.models import Image
 from core.images.selectors import images_by_id, images_to_choose
 from core.people.models import Project, Role
 from core.people.permissions import project_for
-from core.people.requests import user_of
+from core.people.requests import RefusalsShown, user_of
 from office.practice.forms import ITEMS, PracticeForm, stored_items
 from office.practice.models import PracticeKind
 from office.practice.permissions import attempt_of_project
@@ -54,13 +54,11 @@ def practice_edit(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
     if not len(forms["examples"]):
         messages.error(request, _("Add at least one example."))
         return editor.page(forms, status=422)
-    try:
+    with RefusalsShown(request, ImageInWorkError, StalePracticeError):
         made = editor.publish(forms)
-    except (ImageInWorkError, StalePracticeError) as refused:
-        messages.error(request, str(refused))
-        return editor.page(forms, status=409)
-    messages.success(request, _("Version %(version)d is now in use.") % {"version": made.version})
-    return redirect("practice:practice-list", slug)
+        messages.success(request, _("Version %(version)d is now in use.") % {"version": made.version})
+        return redirect("practice:practice-list", slug)
+    return editor.page(forms, status=409)
 
 
 @require_safe

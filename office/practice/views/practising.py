@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from core.languages.models import Language
-from core.people.requests import user_of
+from core.people.requests import RefusalsShown, user_of
 from office.practice.models import PracticeAttempt, PracticeKind
 from office.practice.permissions import attempt_for, project_to_practise, wanted_by
 from office.practice.rules.grading import fewest_right
@@ -122,10 +122,8 @@ def attempt_show(request: HttpRequest, attempt_id: int) -> HttpResponse:
 @require_POST
 def message_send(request: HttpRequest, attempt_id: int) -> HttpResponse:
     attempt = attempt_for(user_of(request), attempt_id)
-    try:
+    with RefusalsShown(request, MessageRefusedError):
         write_to_managers(attempt=attempt, text=request.POST.get("text", ""))
-    except MessageRefusedError as refused:
-        messages.error(request, str(refused))
     return redirect("practice:attempt-show", attempt_id)
 
 

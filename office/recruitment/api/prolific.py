@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -18,7 +16,7 @@ from rest_framework.response import Response
 
 from core.people.api.forms import form_shape, sent_form
 from core.people.api.operations import ApiOperations, one_address
-from core.people.api.problems import ApiError, explain
+from core.people.api.problems import explain, refused_as
 from core.people.api.views import person_asking
 from core.people.models import Role
 from core.people.permissions import project_for
@@ -93,7 +91,7 @@ PlacesSerializer = form_shape("PanelPlaces", PlacesForm, filled=None)
 def prolific_token_set(request: Request, slug: str) -> Response:
     project = project_for(person_asking(request), slug, Role.MANAGER)
     form = sent_form(request, TokenSerializer, ProlificTokenForm)
-    with _refusals():
+    with refused_as("panel-refused", PanelError):
         set_token(project=project, token=form.cleaned_data["token"], by=person_asking(request), now=timezone.now())
     return Response(status=204)
 
@@ -116,7 +114,7 @@ def panel_plan(request: Request, slug: str, study_id: int) -> Response:
     row = PanelStudy.objects.filter(study=study).first()
     make = partial(PanelPlanForm, row=row, minutes=minutes_of(study))
     form = sent_form(request, PanelPlanSerializer, make)
-    with _refusals():
+    with refused_as("panel-refused", PanelError):
         row = plan_study(study=study, by=person_asking(request), now=timezone.now(), **form.cleaned_data)
     return Response(PanelStudySerializer(row).data)
 
@@ -124,7 +122,7 @@ def panel_plan(request: Request, slug: str, study_id: int) -> Response:
 @api.get("panel_study_check", "What Prolific would be sent, and what it would cost", PanelCheckSerializer)
 def panel_check(request: Request, slug: str, study_id: int) -> Response:
     row = get_object_or_404(PanelStudy, study=study_for(request, slug, study_id))
-    with _refusals():
+    with refused_as("panel-refused", PanelError):
         check = check_study(row.study, row, address_of(row.study, request.build_absolute_uri))
     return Response(PanelCheckSerializer(check).data)
 
@@ -145,7 +143,7 @@ def panel_step(request: Request, slug: str, study_id: int, action: str) -> Respo
     places = None
     if action == PanelStep.PLACES:
         places = sent_form(request, PlacesSerializer, PlacesForm).cleaned_data["places"]
-    with _refusals():
+    with refused_as("panel-refused", PanelError):
         said = take_step(
             PanelStep(action),
             study=study,
@@ -156,14 +154,6 @@ def panel_step(request: Request, slug: str, study_id: int, action: str) -> Respo
         )
     row = PanelStudy.objects.get(study=study)
     return Response(PanelStepSerializer(row, context={"said": said}).data)
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    try:
-        yield
-    except PanelError as refused:
-        raise ApiError(409, "panel-refused", refused) from None
 
 
 panel_show_or_plan = one_address(panel_show, panel_plan)

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from core.people.models import Role
 from core.people.permissions import project_for
-from core.people.requests import user_of
+from core.people.requests import RefusalsShown, user_of
 from office.recruitment.forms import PanelPlanForm, PlacesForm, ProlificTokenForm
 from office.recruitment.models import PanelStudy, PaymentState, ProlificAccount
 from office.recruitment.rules.prolific import PanelStep, steps_in
@@ -26,11 +26,8 @@ def token_edit(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     form = ProlificTokenForm(request.POST or None)
     if form.is_valid():
-        try:
+        with RefusalsShown(form, PanelError, field="token"):
             set_token(project=project, token=form.cleaned_data["token"], by=user_of(request), now=timezone.now())
-        except PanelError as refused:
-            form.add_error("token", str(refused))
-        else:
             messages.success(request, _("Saved."))
             return redirect("recruitment:study-list", slug)
     context = {"project": project, "form": form}
@@ -43,11 +40,8 @@ def panel_show(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
     row = PanelStudy.objects.filter(study=study).first()
     form = PanelPlanForm(request.POST or None, row=row, minutes=minutes_of(study))
     if form.is_valid():
-        try:
+        with RefusalsShown(form, PanelError, field="budget"):
             plan_study(study=study, by=user_of(request), now=timezone.now(), **form.cleaned_data)
-        except PanelError as refused:
-            form.add_error("budget", str(refused))
-        else:
             messages.success(request, _("Saved."))
             return redirect("recruitment:panel-show", slug, study_id)
     context = {
@@ -70,13 +64,11 @@ def panel_check(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
     row = PanelStudy.objects.filter(study=study).first()
     if row is None:
         return redirect("recruitment:panel-show", slug, study_id)
-    try:
+    with RefusalsShown(request, PanelError):
         check = check_study(study, row, address_of(study, request.build_absolute_uri))
-    except PanelError as refused:
-        messages.error(request, str(refused))
-        return redirect("recruitment:panel-show", slug, study_id)
-    context = {"project": study.project, "study": study, "check": check}
-    return render(request, "recruitment/prolific_check.html", context)
+        context = {"project": study.project, "study": study, "check": check}
+        return render(request, "recruitment/prolific_check.html", context)
+    return redirect("recruitment:panel-show", slug, study_id)
 
 
 @require_POST
@@ -89,7 +81,7 @@ def panel_act(request: HttpRequest, slug: str, study_id: int, action: str) -> Ht
     if wants_places and not form.is_valid():
         messages.error(request, _("Enter a number of places."))
         return redirect("recruitment:panel-show", slug, study_id)
-    try:
+    with RefusalsShown(request, PanelError):
         said = take_step(
             PanelStep(action),
             study=study,
@@ -98,8 +90,5 @@ def panel_act(request: HttpRequest, slug: str, study_id: int, action: str) -> Ht
             address=address_of(study, request.build_absolute_uri),
             places=form.cleaned_data["places"] if wants_places else None,
         )
-    except PanelError as refused:
-        messages.error(request, str(refused))
-    else:
         messages.success(request, said)
     return redirect("recruitment:panel-show", slug, study_id)

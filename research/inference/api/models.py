@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -18,7 +16,7 @@ from core.people.api.forms import filled_form, form_shape
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.owners import change_owner_as_sent, owner_fields
 from core.people.api.pagination import ListPart, page
-from core.people.api.problems import ApiError, explain
+from core.people.api.problems import explain, refused_as
 from core.people.api.requested import valid_values, validated_data
 from core.people.api.views import person_asking
 from core.people.models import User
@@ -106,7 +104,7 @@ def model_change(request: Request, model_id: int) -> Response:
     model = model_to_change(who["by"], model_id)
     sent = validated_data(ModelChangeSerializer, request)
     is_retired = sent.pop("is_retired", None)
-    with transaction.atomic(), _refusals():
+    with transaction.atomic(), refused_as("model-refused", BackendSettingsError, services.ModelUsedError):
         change_owner_as_sent(sent, thing=model, give=partial(services.give_model, model=model), by=who["by"])
         if is_retired is not None:
             services.set_retired(model=model, is_retired=is_retired, **who)
@@ -120,7 +118,7 @@ def model_change(request: Request, model_id: int) -> Response:
 @api.delete("model_delete", "Delete a model that nothing uses, with its variants, runs and captions")
 def model_delete(request: Request, model_id: int) -> Response:
     by = person_asking(request)
-    with _refusals():
+    with refused_as("model-refused", BackendSettingsError, services.ModelUsedError):
         services.delete_model(model=model_to_change(by, model_id), by=by, now=timezone.now())
     return Response(status=204)
 
@@ -138,21 +136,13 @@ def model_merge(request: Request, model_id: int) -> Response:
     into = namesakes.filter(pk=sent["into"]).first()
     if into is None:
         raise serializers.ValidationError({"into": [valid_values(namesakes.values_list("pk", flat=True))]})
-    with _refusals():
+    with refused_as("model-refused", BackendSettingsError, services.ModelUsedError):
         services.merge_model(model=model, into=into, by=by, now=timezone.now())
     return _answer(into, by)
 
 
 def _answer(model: CaptioningModel, user: User) -> Response:
     return Response(ModelSerializer(model_rows([model], user)[0]).data)
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    try:
-        yield
-    except (BackendSettingsError, services.ModelUsedError) as refused:
-        raise ApiError(409, "model-refused", refused) from None
 
 
 model_show_change_or_delete = one_address(model_show, model_change, model_delete)

@@ -23,7 +23,7 @@ from core.people.api.jobs import JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.owners import change_owner_as_sent, owner_fields
 from core.people.api.pagination import ListPart, many_shown, page
-from core.people.api.problems import ApiError, explain
+from core.people.api.problems import explain, refused_as
 from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.permissions import check_reader, project_for
@@ -194,10 +194,8 @@ def run_jobs(request: Request, pks: Sequence[int]) -> Iterator[JobReport]:
 
 @contextmanager
 def work_refusals() -> Iterator[None]:
-    try:
+    with refused_as("work-refused", WorkRefusedError):
         yield
-    except WorkRefusedError as refused:
-        raise ApiError(409, "work-refused", refused) from None
 
 
 run_list_or_start = one_address(run_list, run_start)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -17,7 +16,7 @@ from core.people.api.forms import form_shape, sent_form
 from core.people.api.jobs import JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, many_shown, page
-from core.people.api.problems import ApiError, explain
+from core.people.api.problems import explain, refused_as
 from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.permissions import READERS, project_for
@@ -84,7 +83,7 @@ def reference_change(request: Request, slug: str, set_id: int) -> Response:
 
 @api.delete("reference_delete", "Remove references that nothing is scored against")
 def reference_delete(request: Request, slug: str, set_id: int) -> Response:
-    with _refusals():
+    with refused_as("references-refused", services.ReferenceFileError):
         services.drop_references(reference_set=reference_set_for(person_asking(request), slug, set_id))
     return Response(status=204)
 
@@ -101,7 +100,7 @@ def references_translate(request: Request, slug: str, set_id: int) -> Response:
     english = reference_set_for(by, slug, set_id)
     make = partial(ReferenceTranslationForm, by=by, english=english, people=written_by_people(english))
     form = sent_form(request, NewTranslationsSerializer, make)
-    with _refusals():
+    with refused_as("references-refused", services.ReferenceFileError):
         made = start_translations(english=english, **form.answers(), by=by, now=timezone.now())
     return _translating([one.made for one in made])
 
@@ -110,7 +109,7 @@ def references_translate(request: Request, slug: str, set_id: int) -> Response:
     "reference_again", "Resume a failed translation, or translate what has changed", {202: ReferenceSetsSerializer}
 )
 def reference_again(request: Request, slug: str, set_id: int) -> Response:
-    with _refusals():
+    with refused_as("references-refused", services.ReferenceFileError):
         asked = translate_again(made=reference_set_for(person_asking(request), slug, set_id))
     return _translating([asked.made])
 
@@ -128,14 +127,6 @@ def _translating(sets: Sequence[ReferenceSet]) -> Response:
     for pk in asked:
         ask_for_translation(pk)
     return started({"results": ReferenceSetSerializer(sets, many=True).data}, "translation", *asked)
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    try:
-        yield
-    except services.ReferenceFileError as refused:
-        raise ApiError(409, "references-refused", refused) from None
 
 
 reference_show_change_or_delete = one_address(reference_show, reference_change, reference_delete)

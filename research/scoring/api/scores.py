@@ -18,6 +18,7 @@ from core.people.api.forms import filled_form
 from core.people.api.jobs import MAX_JOBS, JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, page
+from core.people.api.problems import field_refused
 from core.people.api.requested import check_form, valid_values, validated_data
 from core.people.api.views import person_asking
 from core.people.models import Project
@@ -117,14 +118,12 @@ def scores_start(request: Request, slug: str) -> Response:
     project = project_for(person_asking(request), slug, *READERS)
     sent = validated_data(NewScoringsSerializer, request)
     who: dict[str, Any] = {"project": project, "by": person_asking(request), "now": timezone.now()}
-    try:
+    with field_refused("metrics", MetricChoiceError):
         if "references" in sent:
             references = reference_set_for(person_asking(request), slug, sent.pop("references"))
             made = create_scorings(references=references, **_one_set(references, sent), **who)
         else:
             made = create_many_scorings(**_all_sets(project, sent), **who)
-    except MetricChoiceError as refused:
-        raise serializers.ValidationError({"metrics": [str(refused)]}) from None
     ask_for_passes(made)
     return started({"results": _shown(project, made, ALL_IMAGES)}, "score", *(one.pk for one in made))
 

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from core.people.api.operations import ApiOperations
 from core.people.api.pagination import ListPart, many_shown, page
-from core.people.api.problems import ApiError, explain
+from core.people.api.problems import explain, refused_as
 from core.people.api.views import person_asking
 from core.people.models import Role
 from core.people.permissions import READERS, project_for
@@ -48,8 +48,6 @@ def candidates_list(request: Request, slug: str) -> Response:
 def candidates_delete(request: Request, slug: str, list_slug: str) -> Response:
     by = person_asking(request)
     candidates = get_object_or_404(lists_of(project_for(by, slug, Role.MANAGER)), slug=list_slug)
-    try:
+    with refused_as("candidates-in-use", CandidatesRefusedError):
         delete_list(candidates=candidates, by=by, now=timezone.now())
-    except CandidatesRefusedError as refused:
-        raise ApiError(409, "candidates-in-use", refused) from None
     return Response(status=204)

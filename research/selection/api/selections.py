@@ -24,7 +24,7 @@ from core.people.api.forms import filled_form, form_shape
 from core.people.api.jobs import JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, many_shown, page
-from core.people.api.problems import ApiError, explain
+from core.people.api.problems import ApiError, explain, refused_as
 from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.models import Project, Role
@@ -157,12 +157,10 @@ def selection_start(request: Request, slug: str) -> Response:
         said = _("There is no language %s.") % unknown[0]
         raise ApiError(409, "selection-refused", said, {"languages": [said]})
     source = source_in(project, sent.pop("collection", ""), sent.pop("candidates", ""))
-    try:
+    with refused_as("selection-refused", services.SelectionRefusedError):
         selection = services.start_selection(
             project=project, source=source, languages=languages, by=person_asking(request), now=timezone.now(), **sent
         )
-    except services.SelectionRefusedError as refused:
-        raise ApiError(409, "selection-refused", str(refused)) from None
     tasks.ask_for_choice(selection.pk)
     return started(SelectionSerializer(selection).data, "selection", selection.pk)
 
@@ -190,20 +188,16 @@ def selection_show(request: Request, slug: str, number: int) -> Response:
 def selection_confirm(request: Request, slug: str, number: int) -> Response:
     selection = selection_for(person_asking(request), slug, number, Role.MANAGER)
     sent = validated_data(ConfirmSerializer, request)
-    try:
+    with refused_as("selection-refused", services.SelectionRefusedError):
         services.confirm_selection(selection=selection, **sent, by=person_asking(request), now=timezone.now())
-    except services.SelectionRefusedError as refused:
-        raise ApiError(409, "selection-refused", str(refused)) from None
     return Response(SelectionSerializer(selection_for(person_asking(request), slug, number, Role.MANAGER)).data)
 
 
 @api.delete("selection_discard", "Discard the draft of a selection")
 def selection_discard(request: Request, slug: str, number: int) -> Response:
     selection = selection_for(person_asking(request), slug, number, Role.MANAGER)
-    try:
+    with refused_as("selection-refused", services.SelectionRefusedError):
         services.discard_selection(selection=selection, by=person_asking(request), now=timezone.now())
-    except services.SelectionRefusedError as refused:
-        raise ApiError(409, "selection-refused", str(refused)) from None
     return Response(status=204)
 
 
@@ -221,12 +215,10 @@ def selected_exchange(request: Request, slug: str, number: int) -> Response:
     chosen = {"language": sent.pop("language"), "key": sent.pop("key")}
     form = filled_form(partial(ExchangeForm, keys=[]), sent)
     row = get_object_or_404(selection.selected_images, **chosen)
-    try:
+    with refused_as("selection-refused", services.SelectionRefusedError):
         new = exchange_image(
             selected=row, reason=form.cleaned_data["reason"], replacement=form.key, by=by, now=timezone.now()
         )
-    except services.SelectionRefusedError as refused:
-        raise ApiError(409, "selection-refused", str(refused)) from None
     return Response(SelectedImageSerializer(new).data)
 
 

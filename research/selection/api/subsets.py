@@ -18,7 +18,7 @@ from core.images.models import Collection, Image
 from core.images.permissions import collections_in
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, page
-from core.people.api.problems import ApiError, explain
+from core.people.api.problems import ApiError, explain, refused_as
 from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.models import Project, Role
@@ -139,10 +139,8 @@ def subset_rename(request: Request, slug: str, subset_slug: str) -> Response:
 @api.delete("subset_delete", "Delete a named subset that nothing uses; its images stay")
 def subset_delete(request: Request, slug: str, subset_slug: str) -> Response:
     subset = subset_for(person_asking(request), slug, subset_slug, Role.MANAGER)
-    try:
+    with refused_as("subset-in-use", services.SubsetError):
         services.delete_subset(subset=subset, by=person_asking(request), now=timezone.now())
-    except services.SubsetError as refused:
-        raise ApiError(409, "subset-in-use", str(refused)) from None
     return Response(status=204)
 
 

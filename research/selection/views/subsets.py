@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from core.people.models import Role
 from core.people.permissions import READERS, has_role, project_for
-from core.people.requests import csv_download, user_of
+from core.people.requests import RefusalsShown, csv_download, user_of
 from research.selection.forms.subsets import NamesForm, SubsetForm
 from research.selection.models import Subset
 from research.selection.permissions import subset_for
@@ -71,13 +71,11 @@ def subset_rename(request: HttpRequest, slug: str, subset_slug: str) -> HttpResp
 @require_POST
 def subset_delete(request: HttpRequest, slug: str, subset_slug: str) -> HttpResponse:
     subset = subset_for(request.user, slug, subset_slug, Role.MANAGER)
-    try:
+    with RefusalsShown(request, services.SubsetError):
         services.delete_subset(subset=subset, by=user_of(request), now=timezone.now())
-    except services.SubsetError as refused:
-        messages.error(request, str(refused))
-        return redirect("corpora:subset-show", slug, subset_slug)
-    messages.success(request, _("The subset was deleted. Its images stay."))
-    return redirect("corpora:subset-list", slug)
+        messages.success(request, _("The subset was deleted. Its images stay."))
+        return redirect("corpora:subset-list", slug)
+    return redirect("corpora:subset-show", slug, subset_slug)
 
 
 @require_safe
