@@ -212,9 +212,7 @@ def check_still_qualified(user: User, round: Round) -> None:
 
     Meanwhile a manager may have decided, or the person withdrawn consent or deleted the account.
 
-    Raises
-    ------
-    NotQualifiedError
+    Raises NotQualifiedError.
     """
     if decided := _requirements_by_decision(user, [round])[round.pk]:
         raise NotQualifiedError([decided])

@@ -46,10 +46,8 @@ OPTIONAL = {
 class Variables:
     """The variables of one start.
 
-    Raises
-    ------
-    ImproperlyConfigured
-        With one sentence that names the variable, what is wrong with it and what it should look like.
+    Raises ImproperlyConfigured with one sentence that names the variable, what is wrong with it and what it should look
+    like.
     """
 
     def __init__(self, variables: Mapping[str, str], base: Path) -> None:

@@ -54,12 +54,7 @@ def comparison_for(user: User | AnonymousUser, slug: str, comparison_id: int, *r
 
 
 def check_reader(user: User | AnonymousUser) -> None:
-    """
-    Raises
-    ------
-    PermissionDenied
-        If `user` neither manages a project nor does research in one.
-    """
+    """Raises PermissionDenied if `user` neither manages a project nor does research in one."""
     if not Membership.objects.filter(user=user.pk, role__in=READERS).exists():
         raise PermissionDenied(
             _("Only managers and researchers can see this page. Ask a manager to invite you as one.")

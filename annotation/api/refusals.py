@@ -27,9 +27,7 @@ explain(
 def check_no_assigned_images(user: User, project: Project) -> None:
     """Refuse to show captions by other people while some of their images are assigned to `user`.
 
-    Raises
-    ------
-    ApiError
+    Raises ApiError.
     """
     if has_assigned_images(user, project):
         raise ApiError(

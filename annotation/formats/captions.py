@@ -78,10 +78,7 @@ def caption_rows(
 ) -> Iterator[Row]:
     """Yield the values of `COLUMNS` for each caption of `images` submitted up to and including `until`.
 
-    Raises
-    ------
-    ImageFilterError
-        Before anything is yielded, if `images` cannot be applied to a language.
+    Raises ImageFilterError before anything is yielded, if `images` cannot be applied to a language.
     """
     stored = [stored for stored, _read in CAPTION_COLUMNS.values()]
     return _rows(images_with_captions(project, stored, until=until, images=images, languages=languages))

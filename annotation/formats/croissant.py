@@ -71,16 +71,10 @@ def croissant_text(
 ) -> str:
     """Return croissant.json.
 
-    Parameters
-    ----------
-    about : mapping
-        What the description begins with: properties of schema.org, and those of RAI with their prefix.
-    files : iterable of FileFacts
-        All files but this one and the manifest.
-    tables : mapping of str to sequence of ReleaseColumn
-        Each is described from its JSON Lines.
-    has_images : bool
-        Whether `release_images` wrote a file.
+    - `about`: what the description begins with: properties of schema.org, and those of RAI with their prefix.
+    - `files`: all files but this one and the manifest.
+    - `tables`: each is described from its JSON Lines.
+    - `has_images`: whether `release_images` wrote a file.
     """
     distribution: list[dict[str, Any]] = [
         {

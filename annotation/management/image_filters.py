@@ -12,11 +12,7 @@ from research.selection.rules.image_filters import ImageFilter
 def check_some_captioned(images: ImageFilter, project: Project, kind: RoundKind = RoundKind.MAIN) -> None:
     """Refuse a filter that leaves no image of the project's rounds of this kind.
 
-    Raises
-    ------
-    CommandError
-    ImageFilterError
-        If the filter cannot be applied to a language.
+    Raises CommandError. Raises ImageFilterError if the filter cannot be applied to a language.
     """
     rounds = Round.objects.filter(project=project, kind=kind)
     languages = Language.objects.filter(pk__in=rounds.values("language")).order_by("pk")

@@ -35,12 +35,8 @@ def draw_captions(
 
     Each image draws on its own, from the seed and its key: adding or removing images changes no other draw.
 
-    Parameters
-    ----------
-    captions : mapping of str to sequence of int
-        By the key of the image, in an order that does not hang on the database.
-    kept : collection of int
-        Captions drawn before. Those still among `captions` stay, before any other of theirs or of another image.
+    - `captions`: by the key of the image, in an order that does not hang on the database.
+    - `kept`: captions drawn before. Those still among `captions` stay, before any other of theirs or of another image.
     """
     if size is None:
         return [_drawn(seed, f"{key}:{n}", [pk]) for key in sorted(captions) for n, pk in enumerate(captions[key])]

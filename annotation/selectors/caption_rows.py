@@ -114,10 +114,7 @@ def list_of(stored: str) -> tuple[str, ...]:
 def captions_within(images: ImageFilter, project: Project, languages: Iterable[Language]) -> Q:
     """Return the condition that a caption of one of `languages` is of one of `images`.
 
-    Raises
-    ------
-    ImageFilterError
-        If `images` cannot be applied to a language.
+    Raises ImageFilterError if `images` cannot be applied to a language.
     """
     if images.is_all:
         return Q()

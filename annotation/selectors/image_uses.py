@@ -70,10 +70,7 @@ class ImageProgress:
 def progress_over(rounds: Iterable[Round], images: ImageFilter, *, project: Project) -> list[ImageProgress]:
     """Count tasks and captions themselves, of rounds that caption images, in their order.
 
-    Raises
-    ------
-    ImageFilterError
-        If `images` cannot be applied to a language.
+    Raises ImageFilterError if `images` cannot be applied to a language.
     """
     return [_progress(round, images, project=project) for round in rounds if round.kind != RoundKind.VERIFICATION]
 

@@ -49,10 +49,7 @@ def project_statistics(
 ) -> Iterator[tuple[Language, CaptionStatistics]]:
     """Count from the captions themselves, one language after the other, by tag.
 
-    Raises
-    ------
-    ImageFilterError
-        If `images` cannot be applied to a language.
+    Raises ImageFilterError if `images` cannot be applied to a language.
     """
     rounds = Round.objects.filter(project=project, kind=RoundKind.MAIN)
     for language in Language.objects.filter(pk__in=rounds.values("language")).order_by("pk"):
@@ -78,10 +75,7 @@ def statistics_in(project: Project, language: Language, images: QuerySet[Image] 
 def filtered_statistics(project: Project, images: ImageFilter, *, now: datetime) -> list[LanguageStatistics]:
     """Return statistics of some images, counted from the captions.
 
-    Raises
-    ------
-    ImageFilterError
-        If `images` cannot be applied to a language.
+    Raises ImageFilterError if `images` cannot be applied to a language.
     """
     return [
         LanguageStatistics(language, statistics, computed_at=now, is_behind=False)

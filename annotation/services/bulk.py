@@ -66,10 +66,7 @@ def write_to_people(*, rounds: Sequence[Round], text: str, by: User, now: dateti
 
     People who have not confirmed this text yet get no second copy.
 
-    Raises
-    ------
-    FeedbackError
-        The text is empty, too long, or cannot be stored.
+    Raises FeedbackError: the text is empty, too long, or cannot be stored.
     """
     text = clean_note(text)
     reached: set[int] = set()

@@ -117,9 +117,7 @@ def take_step(
 ) -> Round:
     """Open, close, reopen, accept, reject or skip a round, with what that step needs of the rest.
 
-    Raises
-    ------
-    StepNotAllowedError
+    Raises StepNotAllowedError.
     """
     if action == RoundAction.OPEN:
         return open_round(round=round, by=by, now=now, needs_qualification=needs_qualification)
@@ -137,9 +135,7 @@ def take_step(
 def open_round(*, round: Round, by: User, now: datetime, needs_qualification: bool | None = None) -> Round:
     """Open a round with the newest guidelines; its tasks are made in the background.
 
-    Raises
-    ------
-    StepNotAllowedError
+    Raises StepNotAllowedError.
     """
     with transaction.atomic():
         round, _rounds = _locked(round, RoundAction.OPEN)
@@ -157,11 +153,8 @@ def open_round(*, round: Round, by: User, now: datetime, needs_qualification: bo
 def close_round(*, round: Round, by: User, now: datetime, assigned: UnfinishedBatches | None = None) -> Round:
     """Close a round. If it has unfinished batches, `assigned` says what happens to them.
 
-    Raises
-    ------
-    StepNotAllowedError
-    UnfinishedBatchesError
-        There are unfinished batches, and `assigned` was not given.
+    Raises StepNotAllowedError. Raises UnfinishedBatchesError: there are unfinished batches, and `assigned` was not
+    given.
     """
     with transaction.atomic():
         round, _rounds = _locked(round, RoundAction.CLOSE)
@@ -182,10 +175,7 @@ def close_round(*, round: Round, by: User, now: datetime, assigned: UnfinishedBa
 def take_back(*, round: Round, by: User, now: datetime) -> int:
     """Return all unfinished batches of a closed round; drafts are kept. Returns how many.
 
-    Raises
-    ------
-    StepNotAllowedError
-        If the round is not closed.
+    Raises StepNotAllowedError if the round is not closed.
     """
     with transaction.atomic():
         rounds = locked_rounds(round.project, round.language)
@@ -201,9 +191,7 @@ def take_back(*, round: Round, by: User, now: datetime) -> int:
 def reopen_round(*, round: Round, by: User, now: datetime, reason: str = "") -> Round:
     """Reopen a closed round for what is left, or a main round whose captions no longer count.
 
-    Raises
-    ------
-    StepNotAllowedError
+    Raises StepNotAllowedError.
     """
     with transaction.atomic():
         round, _rounds = _locked(round, RoundAction.REOPEN)
@@ -219,11 +207,7 @@ def reopen_round(*, round: Round, by: User, now: datetime, reason: str = "") -> 
 def accept_round(*, round: Round, by: User, now: datetime, reason: str = "") -> Round:
     """Accept a closed round as good enough; the next may be opened.
 
-    Raises
-    ------
-    StepNotAllowedError
-    UnfinishedBatchesError
-        There are unfinished batches.
+    Raises StepNotAllowedError. Raises UnfinishedBatchesError: there are unfinished batches.
     """
     with transaction.atomic():
         round, rounds = _locked(round, RoundAction.ACCEPT)
@@ -235,11 +219,7 @@ def accept_round(*, round: Round, by: User, now: datetime, reason: str = "") -> 
 def reject_round(*, round: Round, reason: str, by: User, now: datetime) -> Round:
     """Reject a pilot that was not good enough, with a reason; the next one may be planned.
 
-    Raises
-    ------
-    StepNotAllowedError
-    UnfinishedBatchesError
-        There are unfinished batches.
+    Raises StepNotAllowedError. Raises UnfinishedBatchesError: there are unfinished batches.
     """
     with transaction.atomic():
         round, rounds = _locked(round, RoundAction.REJECT)
@@ -250,9 +230,7 @@ def reject_round(*, round: Round, reason: str, by: User, now: datetime) -> Round
 def skip_round(*, round: Round, reason: str, by: User, now: datetime) -> Round:
     """Skip a round that was never opened, with a reason; with a pilot, its rating too.
 
-    Raises
-    ------
-    StepNotAllowedError
+    Raises StepNotAllowedError.
     """
     with transaction.atomic():
         round, rounds = _locked(round, RoundAction.SKIP)

@@ -174,10 +174,7 @@ def look_through(
 ) -> CaptionFileContents:
     """Check every line of the file and return its contents; `renew` is called after some lines each.
 
-    Raises
-    ------
-    FileRefusedError
-        With what is wrong, line by line.
+    Raises FileRefusedError with what is wrong, line by line.
     """
     with _CheckedReader(collection) as look:
         lines = images_in(file)
@@ -200,10 +197,8 @@ def import_captions(
 ) -> ImportedCaptions:
     """Import the captions of a file into a project: an accepted main round for each language, its pilot skipped.
 
-    Raises
-    ------
-    FileRefusedError
-        Nothing is taken then: the file is not in order, or the project has a main round in one of its languages.
+    Raises FileRefusedError: nothing is taken then: the file is not in order, or the project has a main round in one of
+    its languages.
     """
     return _store(look_through(file, collection), project, collection, file, source, by, now)
 

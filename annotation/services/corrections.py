@@ -55,11 +55,7 @@ class AlreadyRewrittenError(Exception):
 def return_for_correction(*, caption_id: int, note: str, by: User, now: datetime) -> CorrectionRequest:
     """Ask the author of a caption to rewrite it. Until then it does not count, and keeps its place.
 
-    Raises
-    ------
-    FeedbackError
-        No note, or one that cannot be stored.
-    CorrectionRequestError, Caption.DoesNotExist
+    Raises FeedbackError: no note, or one that cannot be stored. Raises CorrectionRequestError or Caption.DoesNotExist.
     """
     note = clean_note(note)
     with transaction.atomic():
@@ -91,11 +87,8 @@ def return_for_correction(*, caption_id: int, note: str, by: User, now: datetime
 def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Caption:
     """Submit a rewritten caption. Sending the same text again has no further effect.
 
-    Raises
-    ------
-    Caption.DoesNotExist, InvalidCaptionError, RewriteRefusedError
-    AlreadyRewrittenError
-        Another tab was first, or a manager decided otherwise.
+    Raises Caption.DoesNotExist, InvalidCaptionError or RewriteRefusedError. Raises AlreadyRewrittenError: another tab
+    was first, or a manager decided otherwise.
     """
     problem = text_checks.hard_error(text)
     if problem:

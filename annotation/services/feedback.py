@@ -30,9 +30,7 @@ def give_feedback(
 
     They acknowledge it before they get another batch of the project.
 
-    Raises
-    ------
-    FeedbackError
+    Raises FeedbackError.
     """
     text = clean_note(text)
     with transaction.atomic():
@@ -68,10 +66,7 @@ def send_feedback(*, round: Round, people: Sequence[User], text: str, by: User, 
 def acknowledge(*, feedback_id: int, person: User, now: datetime) -> Feedback:
     """Record that `person` has read it. Repeating it keeps the first time.
 
-    Raises
-    ------
-    Feedback.DoesNotExist
-        Also while it is hidden as its image is assigned to them.
+    Raises Feedback.DoesNotExist also while it is hidden as its image is assigned to them.
     """
     with transaction.atomic():
         message = readable_feedback(person).select_for_update(no_key=True, of=("self",)).get(pk=feedback_id)
@@ -84,9 +79,7 @@ def acknowledge(*, feedback_id: int, person: User, now: datetime) -> Feedback:
 def clean_note(text: str) -> str:
     """Return `text` as it is stored.
 
-    Raises
-    ------
-    FeedbackError
+    Raises FeedbackError.
     """
     text = text.replace("\r\n", "\n").strip()
     if not text:

@@ -31,9 +31,7 @@ def plan_pilot(
 ) -> Round:
     """Plan the next pilot of a language, and its rating; by default like its last round.
 
-    Raises
-    ------
-    StepNotAllowedError
+    Raises StepNotAllowedError.
     """
     with transaction.atomic():
         rounds = locked_rounds(project, language)
@@ -48,9 +46,7 @@ def plan_pilot(
 def skip_pilot(*, project: Project, language: Language, reason: str, by: User, now: datetime) -> Round:
     """Record why a language without a pilot under way gets no (further) one.
 
-    Raises
-    ------
-    StepNotAllowedError
+    Raises StepNotAllowedError.
     """
     with transaction.atomic():
         rounds = locked_rounds(project, language)
@@ -62,9 +58,7 @@ def skip_pilot(*, project: Project, language: Language, reason: str, by: User, n
 def plan_verification(*, of: Round, seed: int, sample_size: int | None = None, by: User, now: datetime) -> Round:
     """Plan a round that rates the captions of `of`: one of each of `sample_size` images, or all if None.
 
-    Raises
-    ------
-    StepNotAllowedError
+    Raises StepNotAllowedError.
     """
     with transaction.atomic():
         rounds = locked_rounds(of.project, of.language)

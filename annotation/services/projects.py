@@ -118,10 +118,7 @@ def add_languages(
 ) -> list[Round]:
     """Set up the rounds of each of `languages`; return those that are open, one per language.
 
-    Raises
-    ------
-    LanguageAlreadyAddedError
-        If the project has one of them already.
+    Raises LanguageAlreadyAddedError if the project has one of them already.
     """
     with transaction.atomic():
         audit_log.lock(project, by)
@@ -236,19 +233,11 @@ def publish_guidelines(
 ) -> Guidelines:
     """Publish the next version; new batches show it, and unfinished batches keep theirs.
 
-    Parameters
-    ----------
-    examples : sequence of GuidelineExample
-        Not stored yet, in their order.
-    rounds : iterable of int, optional
-        Rounds that change to it, of those that are not decided; all of them where None.
-    after : int, optional
-        The version that it was made from.
+    - `examples`: not stored yet, in their order.
+    - `rounds`: rounds that change to it, of those that are not decided; all of them where None.
+    - `after`: the version that it was made from.
 
-    Raises
-    ------
-    StaleGuidelinesError
-        `after` is not the newest version.
+    Raises StaleGuidelinesError: `after` is not the newest version.
     """
     with transaction.atomic():
         undecided = Round.objects.filter(project=project).exclude(state__in=DECIDED)

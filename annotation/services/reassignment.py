@@ -42,15 +42,9 @@ class ReassignedBatch:
 def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> ReassignedBatch:
     """Give the images of an open batch to somebody else, who starts afresh. Drafts stay with the first person.
 
-    Raises
-    ------
-    ReassignmentError, BatchClosedError, PoolClosedError
-    NotQualifiedError
-        `to` could not take a batch of this round either.
-    OpenBatchExistsError
-        `to` already has an open batch of this round.
-    NoTasksAvailableError
-        `to` has seen all of the images, or must not see any of them now.
+    Raises ReassignmentError, BatchClosedError or PoolClosedError. Raises NotQualifiedError: `to` could not take a batch
+    of this round either. Raises OpenBatchExistsError: `to` already has an open batch of this round. Raises
+    NoTasksAvailableError: `to` has seen all of the images, or must not see any of them now.
     """
     round = Round.objects.select_related("project", "language", "pool").get(pool=batch.pool_id)
     if round.kind == RoundKind.VERIFICATION:
@@ -77,9 +71,7 @@ def return_batch(*, batch: Batch, by: User, now: datetime) -> int:
 
     Ratings and drafts stay with the batch, and the person can resume it with the images that are still free.
 
-    Raises
-    ------
-    BatchClosedError
+    Raises BatchClosedError.
     """
     round = Round.objects.select_related("project").get(pool=batch.pool_id)
     with transaction.atomic():

@@ -28,10 +28,8 @@ def use_as_references(*, round: Round, by: User, now: datetime) -> ReferenceSet:
 
     It works some images at a time, so that nobody's saving waits. If interrupted, run it again to finish.
 
-    Raises
-    ------
-    research.scoring.services.references.ReferenceFileError
-        Where other references have the name already, or no caption of the round counts.
+    Raises research.scoring.services.references.ReferenceFileError where other references have the name already, or no
+    caption of the round counts.
     """
     origin = _origin(round)
     there = ReferenceSet.objects.filter(project=round.project, origin=origin).first()
@@ -67,10 +65,8 @@ def use_release_as_references(*, release: Release, by: User, now: datetime) -> l
 
     If interrupted, run it again to finish.
 
-    Raises
-    ------
-    research.scoring.services.references.ReferenceFileError
-        Where other references have the name already, or the release's files are gone.
+    Raises research.scoring.services.references.ReferenceFileError where other references have the name already, or the
+    release's files are gone.
     """
     texts: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     try:

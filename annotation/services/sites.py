@@ -90,9 +90,7 @@ class SiteFacet:
 def build_site(*, release: Release, folder: Path, image_files: ImageFiles = ImageFiles.COPY) -> BuiltSite:
     """Write the site into `folder`, which is empty or not there yet: whole, or not at all.
 
-    Raises
-    ------
-    SiteNotPossibleError
+    Raises SiteNotPossibleError.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise SiteNotPossibleError(_("%(folder)s is not an empty folder.") % {"folder": folder})

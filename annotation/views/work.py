@@ -51,9 +51,7 @@ def ratings_sent(request: HttpRequest, positions: Iterable[int]) -> dict[int, Ra
 def save_rating(request: HttpRequest, save: Callable[..., object], batch_id: UUID, position: int) -> HttpResponse:
     """Save the one rating that a script sends, by a service; an empty one was undone.
 
-    Raises
-    ------
-    core.allocation.refusals.RefusedError
+    Raises core.allocation.refusals.RefusedError.
     """
     rating = request.POST.get("rating", "none")
     if rating and rating not in Rating.values:

@@ -78,12 +78,7 @@ class CompiledQuery(Generic[M]):
         return next(iter(self.rows(**values)), None)
 
     def get(self, **values: Any) -> M:
-        """
-        Raises
-        ------
-        ObjectDoesNotExist
-            Of the model: nothing matches.
-        """
+        """Raises ObjectDoesNotExist of the model: nothing matches."""
         found = self.first(**values)
         if found is None:
             raise self._with_stand_ins().model.DoesNotExist  # type: ignore[attr-defined] # every concrete model has it
@@ -119,10 +114,7 @@ class CompiledQuery(Generic[M]):
 def save_columns(row: Model, *names: str) -> None:
     """Do what `row.save(update_fields=names)` does, for a row without parents, in a third of the time.
 
-    Raises
-    ------
-    DatabaseError
-        The row is gone.
+    Raises DatabaseError: the row is gone.
     """
     model = type(row)
     if pre_save.has_listeners(model) or post_save.has_listeners(model):

@@ -17,12 +17,7 @@ MANAGERS = (Role.MANAGER,)
 
 
 def check_manager(user: User | AnonymousUser) -> None:
-    """
-    Raises
-    ------
-    Http404
-        The user manages no project.
-    """
+    """Raises Http404: the user manages no project."""
     if not manages_anything(user):
         raise Http404(_("There is no such page."))
 
@@ -44,11 +39,8 @@ def collections_in(project: Project | None, *, by: User | None = None) -> QueryS
 
 
 def collection_for(user: User | AnonymousUser, slug: str) -> Collection:
-    """
-    Raises
-    ------
-    Http404
-        It does not exist, or the user neither manages a project that may use it nor does research in one.
+    """Raises Http404: it does not exist, or the user neither manages a project that may use it nor does research in
+    one.
     """
     collection = collections_for(user).select_related("project").filter(slug=slug).first()
     if collection is None:
@@ -59,9 +51,7 @@ def collection_for(user: User | AnonymousUser, slug: str) -> Collection:
 def collection_to_change(user: User | AnonymousUser, slug: str) -> Collection:
     """Find a collection of a project that `user` manages; a shared one can be used, but not changed.
 
-    Raises
-    ------
-    Http404
+    Raises Http404.
     """
     check_manager(user)
     collection = Collection.objects.select_related("project").filter(in_charge(user, roles=MANAGERS), slug=slug).first()
@@ -77,9 +67,7 @@ def may_change(user: User | AnonymousUser, collection: Collection) -> bool:
 def entry_of(collection: Collection, public_id: UUID) -> CollectionImage:
     """Find an image of a collection that somebody may see.
 
-    Raises
-    ------
-    Http404
+    Raises Http404.
     """
     entry = collection.entries.select_related("image").filter(image__public_id=public_id).first()
     if entry is None:
@@ -110,10 +98,7 @@ def imports_for(user: User | AnonymousUser) -> QuerySet[ImportJob]:
 def import_for(user: User | AnonymousUser, job_id: int) -> ImportJob:
     """An import of any kind.
 
-    Raises
-    ------
-    Http404
-        Also where it exists, for anybody else.
+    Raises Http404 also where it exists, for anybody else.
     """
     job = imports_for(user).filter(pk=job_id).first()
     if job is None:

@@ -36,12 +36,9 @@ _kinds: list[Callable[[], None]] = []
 def job(task: Task[..., None], waiting: QuerySet[Any] | Waiting, *, send: Send | None = None) -> Callable[[Any], None]:
     """Register a kind of work for the sweep; returns what asks for a row of it once the transaction commits.
 
-    Parameters
-    ----------
-    waiting : QuerySet or callable
-        Its rows: all, if they are leased, otherwise those not done. Or a function of `now` that lists their keys.
-    send : callable, optional
-        Sends the task for a key, by default into the default queue.
+    - `waiting`: its rows: all, if they are leased, otherwise those not done. Or a function of `now` that lists their
+      keys.
+    - `send`: sends the task for a key, by default into the default queue.
     """
 
     list_waiting = partial(_keys, waiting) if isinstance(waiting, QuerySet) else waiting

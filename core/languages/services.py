@@ -28,14 +28,9 @@ def add_language(
 
     Without `scripts`, the script that the tag names is taken; where it names none, captions are not checked for it.
 
-    Raises
-    ------
-    MalformedTagError, MalformedScriptError
-        Where `tag` or one of `scripts` is not well-formed.
-    LanguageExistsError
-        Where the tag, or the one it is an alias of, is taken.
-    ValidationError
-        Where a name is missing or too long.
+    Raises MalformedTagError or MalformedScriptError where `tag` or one of `scripts` is not well-formed. Raises
+    LanguageExistsError where the tag, or the one it is an alias of, is taken. Raises ValidationError where a name is
+    missing or too long.
     """
     canonical = canonical_tag(tag)
     named = script_of_tag(canonical)

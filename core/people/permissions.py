@@ -26,10 +26,7 @@ class ManagersOnlyError(Http404):
 def project_for(user: User | AnonymousUser, slug: str, *roles: Role) -> Project:
     """Return the project `slug`, if `user` has one of `roles` in it (any role if none is named).
 
-    Raises
-    ------
-    Http404
-        Also if the project exists: outsiders must not find out.
+    Raises Http404 also if the project exists: outsiders must not find out.
     """
     members = Membership.objects.filter(user=user.pk, project__slug=slug, project__deletion=None)
     allowed = members.filter(role__in=roles) if roles else members
@@ -44,9 +41,7 @@ def project_for(user: User | AnonymousUser, slug: str, *roles: Role) -> Project:
 def project_consented_to(user: User | AnonymousUser, slug: str) -> Project:
     """Return a project that `user` is in or has agreed to: former members can still withdraw their consent.
 
-    Raises
-    ------
-    Http404
+    Raises Http404.
     """
     given = Consent.objects.filter(user=user.pk, text__project__slug=slug, withdrawn_at=None)
     consent = given.select_related("text__project").first()
@@ -104,12 +99,7 @@ def manages_anything(user: User | AnonymousUser) -> bool:
 
 
 def check_reader(user: User | AnonymousUser) -> None:
-    """
-    Raises
-    ------
-    Http404
-        The user neither manages a project nor does research in one, and may not start one.
-    """
+    """Raises Http404: the user neither manages a project nor does research in one, and may not start one."""
     if not reads_anything(user):
         raise Http404(_("There is no such page."))
 

@@ -35,10 +35,7 @@ def read_filled(gold: Path, predictions: Path, *, splits: Path | None = None, pa
     `gold` may be the folder of a task, with `part` valid or test. `splits` is for MultiSubs' own sents.json: the
     instances that it lists under `part`.
 
-    Raises
-    ------
-    FileProblemsError
-        Where a file cannot be read, or ids are missing, unknown or there twice.
+    Raises FileProblemsError where a file cannot be read, or ids are missing, unknown or there twice.
     """
     if gold.is_dir():
         gold /= f"{part or TEST}.gold.jsonl"
@@ -57,9 +54,7 @@ def read_filled(gold: Path, predictions: Path, *, splits: Path | None = None, pa
 def check_number(answers: int, words: int, predictions: Path) -> None:
     """Check that predictions without ids are as many as the answers.
 
-    Raises
-    ------
-    FileProblemsError
+    Raises FileProblemsError.
     """
     if answers != words:
         text = _(
@@ -72,10 +67,7 @@ def check_number(answers: int, words: int, predictions: Path) -> None:
 def check_ids(known: Sequence[str], given: Sequence[str], predictions: Path, gold: Path | None = None) -> None:
     """Check that there is one prediction for each instance.
 
-    Raises
-    ------
-    FileProblemsError
-        With the first ids that are missing, unknown or there twice.
+    Raises FileProblemsError with the first ids that are missing, unknown or there twice.
     """
     for file, ids in ((gold or predictions, known), (predictions, given)):
         twice = [name for name, number in Counter(ids).items() if number > 1]
@@ -128,10 +120,7 @@ def _published(gold: Path, splits: Path, part: str) -> list[tuple[str, str, str]
 def published_entries(gold: Path, splits: Path, part: str) -> dict[int, Any]:
     """Return the entries of MultiSubs' sents.json that splits.json lists, by their place, ascending.
 
-    Raises
-    ------
-    FileProblemsError
-        Where they are not there, or one has no word.
+    Raises FileProblemsError where they are not there, or one has no word.
     """
     entries, lists = published_json(gold), published_json(splits)
     places = lists.get(part) if isinstance(lists, dict) else None
@@ -159,10 +148,7 @@ def published_json(file: Path) -> Any:
 def read_translated(file: Path) -> list[TranslatedInstance]:
     """Read one instance per line.
 
-    Raises
-    ------
-    FileProblemsError
-        With every line that cannot be used, or where there is no line at all.
+    Raises FileProblemsError with every line that cannot be used, or where there is no line at all.
     """
     translated = []
     with LineReader(file) as reader:
@@ -177,10 +163,7 @@ def read_translated(file: Path) -> list[TranslatedInstance]:
 def read_predictions(predictions: Path, folder: Path, part: str) -> list[TranslatedInstance]:
     """Pair each instance of the part of a task with its prediction; its source word is the lemma of the word.
 
-    Raises
-    ------
-    FileProblemsError
-        Where a file cannot be read, or ids are missing, unknown or there twice.
+    Raises FileProblemsError where a file cannot be read, or ids are missing, unknown or there twice.
     """
     gold = list(objects_of(folder / f"{part}.gold.jsonl"))
     asked = {
@@ -201,10 +184,7 @@ def read_published(
     As in the published script, all translations of the word in the dictionary that are not right are wrong. Ids of
     predictions are places in sents.json, from 0.
 
-    Raises
-    ------
-    FileProblemsError
-        Where a file cannot be read, or predictions do not fit the instances.
+    Raises FileProblemsError where a file cannot be read, or predictions do not fit the instances.
     """
     entries = published_entries(gold, splits, part or PUBLISHED_TEST)
     with LineReader(dictionary):
@@ -282,10 +262,7 @@ def predict(
 
     `neighbours` training images vote by `features`, else by those in the folder.
 
-    Raises
-    ------
-    FileProblemsError
-        Where a file of the folder cannot be used, or an image has no features.
+    Raises FileProblemsError where a file of the folder cannot be used, or an image has no features.
     """
     if method == BaselineMethod.IMAGE:
         yield from _by_image(folder, part, features or folder / FEATURES, neighbours)

@@ -53,10 +53,7 @@ def multisubs_records(folder: Path) -> Iterator[LineRecord | LineError]:
 
     Only the sentences in the table are kept in memory: there may be tens of millions of others.
 
-    Raises
-    ------
-    FileRefusedError
-        Where a file is missing, or there are several tables.
+    Raises FileRefusedError where a file is missing, or there are several tables.
     """
     tables = sorted(folder.glob(f"*{TABLE}"))
     if len(tables) != 1:
@@ -142,10 +139,7 @@ def is_corpus(path: Path) -> bool:
 def origin_of(folder: Path, choice: ItemChoice) -> dict[str, Any]:
     """Return what a set says of its corpus: name, fingerprint, which items were drawn, and the configuration.
 
-    Raises
-    ------
-    FileRefusedError
-        Where the corpus is not built, or its items are not those that were built.
+    Raises FileRefusedError where the corpus is not built, or its items are not those that were built.
     """
     try:
         published, statistics = (
@@ -171,10 +165,7 @@ def origin_of(folder: Path, choice: ItemChoice) -> dict[str, Any]:
 def corpus_records(folder: Path, choice: ItemChoice) -> list[LineRecord]:
     """Return the items that are drawn, in the order of the file.
 
-    Raises
-    ------
-    FileRefusedError
-        Where there are none.
+    Raises FileRefusedError where there are none.
     """
     drawn = {item["key"] for item in chosen_items((line.value for line in _lines(folder)), choice)}
     if not drawn:
@@ -193,10 +184,7 @@ def read_embeddings(file: IO[bytes]) -> Vectors:
 
     The archive holds one array named after each image, or two: “images”, the names, and “vectors”, a row for each.
 
-    Raises
-    ------
-    FileRefusedError
-        Where it is neither, or two vectors have different lengths, or one has no direction.
+    Raises FileRefusedError where it is neither, or two vectors have different lengths, or one has no direction.
     """
     file.seek(0)
     is_archive = file.read(len(ZIP_START)) == ZIP_START

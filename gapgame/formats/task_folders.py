@@ -37,10 +37,7 @@ Object = dict[str, Any]
 def new_folder(folder: Path) -> Iterator[Path]:
     """Yield a folder to write in, which takes the name `folder` at the end; nothing is left after an error.
 
-    Raises
-    ------
-    FileProblemsError
-        Where `folder` exists and is not empty.
+    Raises FileProblemsError where `folder` exists and is not empty.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise refused(folder, _("The folder already exists and is not empty. Choose another one."))
@@ -62,10 +59,7 @@ def write_parts(
 ) -> set[str]:
     """Write questions and answers of each part, and return the images that were drawn, one for each instance.
 
-    Parameters
-    ----------
-    instances : iterable of (question, answer, images)
-        One for each instance, in the order in which `drawn` numbers them.
+    - `instances`: one for each instance, in the order in which `drawn` numbers them.
     """
     part_of = {place: part for part, places in drawn.places.items() for place in places}
     numbers = dict.fromkeys(PARTS, 0)
@@ -96,10 +90,7 @@ def write_parts(
 def verified_folder(folder: Path, drawn: DrawnParts, whole: Callable[[Object, Object], str]) -> dict[str, int]:
     """Read back what was written and check it: the parts have their sizes and share no instance, sentence or image.
 
-    Raises
-    ------
-    GapTaskError
-        Where they do not.
+    Raises GapTaskError where they do not.
     """
     counts = dict.fromkeys(PARTS, 0)
 
@@ -147,10 +138,7 @@ def json_line(value: Mapping[str, Any]) -> bytes:
 def objects_of(file: Path) -> Iterator[Object]:
     """Yield the objects of a file of a task.
 
-    Raises
-    ------
-    FileProblemsError
-        Where it is not one.
+    Raises FileProblemsError where it is not one.
     """
     with LineReader(file) as reader:
         for record in reader.records():

@@ -100,10 +100,7 @@ class ImageFolder:
 def copy_images(names: Sequence[str], source: ImageFolder, into: Path) -> Credits:
     """Copy the images into the folder `images` of a task.
 
-    Raises
-    ------
-    FileProblemsError
-        Where an image is missing, or has no licence: then it must not be handed on.
+    Raises FileProblemsError where an image is missing, or has no licence: then it must not be handed on.
     """
     found = {name: source.find(name) for name in names}
     missing = [name for name, one in found.items() if one is None]
@@ -153,10 +150,7 @@ def add_images(
 def features_of(file: Path) -> Mapping[str, NDArray[np.float32]]:
     """Read features of images: named vectors, or what holds the embeddings of items.
 
-    Raises
-    ------
-    FileProblemsError
-        Where the file is neither.
+    Raises FileProblemsError where the file is neither.
     """
     try:
         with file.open("rb") as opened:
@@ -182,10 +176,7 @@ def _is_named(file: Path) -> bool:
 def rows_of(names: Sequence[str], vectors: Mapping[str, NDArray[np.float32]], file: Path) -> NDArray[np.float32]:
     """Return the features of the images in their order, shape (n_images, dimensions).
 
-    Raises
-    ------
-    FileProblemsError
-        Where an image has none.
+    Raises FileProblemsError where an image has none.
     """
     known = ImageNames(vectors)
     rows = [known.first(name) for name in names]

@@ -115,27 +115,15 @@ def write_task(
 
     The same instances, questions and drawing give the same bytes.
 
-    Parameters
-    ----------
-    instances : callable
-        Called first; it says what is drawn from.
-    questions : iterable of (question, answer, images)
-        Of the same instances, in the same order. Reading them may add to `credits`.
-    whole : callable
-        The whole sentence of a question and its answer: no two parts share one.
-    facts : callable
-        Called once the instances are read; what the manifest says besides, with something about `corpus`.
-    readme : dict
-        Arguments of `write_readme`.
+    - `instances`: called first; it says what is drawn from.
+    - `questions`: of the same instances, in the same order. Reading them may add to `credits`.
+    - `whole`: the whole sentence of a question and its answer: no two parts share one.
+    - `facts`: called once the instances are read; what the manifest says besides, with something about `corpus`.
+    - `readme`: arguments of `write_readme`.
 
-    Raises
-    ------
-    FileProblemsError
-        Where lines of the corpus are not as they must be, or images or features are missing.
-    TooFewInstancesError
-        Where validation or test cannot get its size.
-    GapTaskError
-        Where what was written is not disjoint.
+    Raises FileProblemsError where lines of the corpus are not as they must be, or images or features are missing.
+    Raises TooFewInstancesError where validation or test cannot get its size. Raises GapTaskError where what was written
+    is not disjoint.
     """
     with new_folder(folder) as making:
         known, about = instances(), facts()

@@ -93,10 +93,7 @@ def build_translation_task(
 ) -> Object:
     """Draw the parts for one target language and write them, and return the manifest; raises as `write_task`.
 
-    Raises
-    ------
-    FileProblemsError
-        Where `corpus` is no folder of a corpus, or does not have the language.
+    Raises FileProblemsError where `corpus` is no folder of a corpus, or does not have the language.
     """
     read = _read(corpus, language, drawing.seed)
     return write_task(

@@ -37,10 +37,7 @@ class TurnFile:
 def read_turns(file: Path) -> TurnFile:
     """Read all turns of a file, or, from a file of counts, as many turns without details.
 
-    Raises
-    ------
-    FileProblemsError
-        Where any of it cannot be read or contradicts something else in it.
+    Raises FileProblemsError where any of it cannot be read or contradicts something else in it.
     """
     with LineReader(file, suffixes=SUFFIXES) as reader:
         turns = _counts_of(reader) if reader.is_csv else _turns_of(reader)
@@ -73,10 +70,7 @@ def _turns_of(reader: LineReader) -> TurnFile:
 def turn_of(value: Any) -> PlayedTurn:
     """Read one turn from a JSON object.
 
-    Raises
-    ------
-    LineError
-        Where it is not as docs/game-files.md says, with what is wrong and what to write.
+    Raises LineError where it is not as docs/game-files.md says, with what is wrong and what to write.
     """
     fields = LineFields(value, example=EXAMPLE)
     texts = {name: fields.text(name, is_name=name in NAMES) for name in TEXTS}
@@ -197,10 +191,7 @@ class SeasonNotClosedError(Exception):
 def turn_rows(season: Season) -> Iterator[dict[str, Any]]:
     """Yield each turn.
 
-    Raises
-    ------
-    SeasonNotClosedError
-        At once, before anything is read.
+    Raises SeasonNotClosedError at once, before anything is read.
     """
     if season.closed_at is None:
         raise SeasonNotClosedError(

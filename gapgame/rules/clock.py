@@ -40,11 +40,7 @@ def time_zones() -> tuple[str, ...]:
 def instant_of(local: datetime, time_zone: str, *, is_second: bool | None = None) -> datetime:
     """Return the instant, in UTC, at which clocks in `time_zone` show `local`; `is_second` chooses among two.
 
-    Raises
-    ------
-    NonexistentTimeError, AmbiguousTimeError
-    ClockError
-        The year is out of all reason.
+    Raises NonexistentTimeError or AmbiguousTimeError. Raises ClockError: the year is out of all reason.
     """
     if not MIN_YEAR <= local.year <= MAX_YEAR:
         years = {"earliest": MIN_YEAR, "latest": MAX_YEAR}

@@ -138,15 +138,10 @@ def equal_samples(
     Later attempts have fewer guesses, as are splits that were played less; drawn alike, neither weighs more. An attempt
     that nobody made in a split has no figure there, nor over all splits.
 
-    Parameters
-    ----------
-    similarity : ndarray, shape (n_turns, n_attempts)
-        From 0 to 1; NaN where there was no guess.
-    split_of : ndarray of int, shape (n_turns,)
-    splits : sequence of (code, name)
-        In the order of the answer.
-    missing : Undefined
-        The answer where there is no guess at all.
+    - `similarity`: shape (n_turns, n_attempts): from 0 to 1; NaN where there was no guess.
+    - `split_of`: shape (n_turns,).
+    - `splits`: in the order of the answer.
+    - `missing`: the answer where there is no guess at all.
     """
     guesses = {
         (split, attempt): column[~np.isnan(column)]

@@ -105,12 +105,7 @@ class ItemLine:
 
 
 def item_line(value: Any, *, languages: Mapping[str, LanguageTraits]) -> ItemLine:
-    """
-    Raises
-    ------
-    LineError
-        With the reason, for the author of the file.
-    """
+    """Raises LineError with the reason, for the author of the file."""
     fields = LineFields(value, example=EXAMPLE)
     tag = _language(value.get("language"), languages)
     spaced = languages[tag].spaced
@@ -257,9 +252,7 @@ def _end_of(sentence: str, word: str, start: int) -> int:
 def split_of(given: Any) -> int:
     """Return the number of a split, from its number or name.
 
-    Raises
-    ------
-    LineError
+    Raises LineError.
     """
     if isinstance(given, int) and not isinstance(given, bool) and given in SPLITS:
         return given

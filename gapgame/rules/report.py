@@ -155,19 +155,11 @@ def build_report(
 ) -> GameReport:
     """Compute all figures of a game.
 
-    Parameters
-    ----------
-    turns : sequence of Turn
-    keep : collection of str
-        Names of rules (`gapgame.rules.turns.TurnRule`) that leave nothing out.
-    seed : int
-        Each figure draws from a stream of its own, so none changes when another is added.
-    resamples : int
-        How often splits are made equal.
-    vectors : str
-        The signature of the word vectors behind the similarities, for the report's own.
-    by : collection of str
-        Which groups to report, of `BY`: each word, image, player or language.
+    - `keep`: names of rules (`gapgame.rules.turns.TurnRule`) that leave nothing out.
+    - `seed`: each figure draws from a stream of its own, so none changes when another is added.
+    - `resamples`: how often splits are made equal.
+    - `vectors`: the signature of the word vectors behind the similarities, for the report's own.
+    - `by`: which groups to report, of `BY`: each word, image, player or language.
     """
     unknown = [name for name in keep if name not in set(TurnRule)] + [name for name in by if name not in BY]
     if unknown:

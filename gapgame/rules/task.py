@@ -116,10 +116,7 @@ def draw_parts(
     Nouns are drawn uniformly among those with instances left; each draw gives one instance of each of the noun's
     senses, until the part has its size.
 
-    Raises
-    ------
-    TooFewInstancesError
-        Where validation or test cannot get its size.
+    Raises TooFewInstancesError where validation or test cannot get its size.
     """
     of_split = [place for place, instance in enumerate(instances) if splits.holds_out(instance.split)]
     of_train = [place for place, instance in enumerate(instances) if splits.trains(instance.split)]
@@ -274,12 +271,7 @@ class BackOff:
         return self._after[()]
 
     def predict(self, context: Context) -> str:
-        """
-        Raises
-        ------
-        ValueError
-            Where nothing was learned.
-        """
+        """Raises ValueError where nothing was learned."""
         for suffix in suffixes(context):
             if counter := self._after.get(suffix):
                 return min(counter, key=lambda word: (-counter[word], -self.training[word], word))
@@ -299,14 +291,10 @@ def nearest_word(
     An image divides its one vote over the words of its training instances by how often each came. Of equal words the
     one more frequent in all of training wins, then the first by code points; of equally near images the first.
 
-    Parameters
-    ----------
-    training : ndarray, shape (n_training, dimensions)
-    words : sequence of Counter, length n_training
-        How often each word came with each training image.
-    asked : ndarray, shape (n_asked, dimensions)
-    neighbours : int
-        At most as many training images vote.
+    - `training`: shape (n_training, dimensions).
+    - `words`: length n_training: how often each word came with each training image.
+    - `asked`: shape (n_asked, dimensions).
+    - `neighbours`: at most as many training images vote.
     """
     total: Counter[str] = Counter()
     for counter in words:

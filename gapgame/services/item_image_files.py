@@ -132,10 +132,7 @@ class ImageStore:
     def take(self, reference: ImageReference, word: str, number: int) -> TakenImage:
         """Store the image, or a copy without texts; call after `look_up` and outside of a transaction.
 
-        Raises
-        ------
-        LineError
-            Where there is no such image, or it cannot be taken.
+        Raises LineError where there is no such image, or it cannot be taken.
         """
         try:
             sent = self._files.find(reference.name)

@@ -103,9 +103,7 @@ def import_path(
 def look_through(file: RecognisedFile, *, choice: ItemChoice) -> None:
     """Count the items of a file by language, with the images that they name and what is wrong with lines.
 
-    Raises
-    ------
-    FileRefusedError
+    Raises FileRefusedError.
     """
     path, languages = Path(file.path), {one.tag: one for one in Language.objects.all()}
     if is_corpus(path):

@@ -42,10 +42,7 @@ def source_of_path(
 ) -> ItemSource:
     """Open files on this machine, or draw from a corpus by `choice`; `opened` opens items that are in an archive.
 
-    Raises
-    ------
-    FileRefusedError
-        Where they cannot be used as a whole.
+    Raises FileRefusedError where they cannot be used as a whole.
     """
     files = _files_of(path, images, stack)
     vectors = read_embeddings(stack.enter_context(embeddings())) if embeddings else {}

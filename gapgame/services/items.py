@@ -129,10 +129,7 @@ def choose_again(
 
     Items whose file named one keep it, unless `is_named_too`; so do those that lack vectors.
 
-    Raises
-    ------
-    ItemSetClosedError
-        Where a season has begun. What was chosen before that stays.
+    Raises ItemSetClosedError where a season has begun. What was chosen before that stays.
     """
     central = CentralImages(sets)
     changed = same = named = lacking = 0

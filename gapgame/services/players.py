@@ -23,11 +23,7 @@ class NicknameError(ValueError):
 
 
 def clean_nickname(nickname: str) -> str:
-    """
-    Raises
-    ------
-    NicknameError
-    """
+    """Raises NicknameError."""
     cleaned = " ".join(unicodedata.normalize("NFKC", nickname).split())
     if has_hidden(cleaned) or any(unicodedata.category(sign) in UNSEEN for sign in cleaned):
         raise NicknameError(_("Use only visible characters in your nickname."))
@@ -50,12 +46,8 @@ class JoinError(Exception):
 def join_season(*, season: Season, user: User, nickname: str, is_on_leaderboard: bool, now: datetime) -> Player:
     """Join a season; who has already joined keeps their nickname and settings.
 
-    Raises
-    ------
-    JoinError
-        The season is over, the person is no player of the project, has not agreed to its consent text or not confirmed
-        an address where the season asks for one, or somebody has the nickname.
-    NicknameError
+    Raises JoinError: the season is over, the person is no player of the project, has not agreed to its consent text or
+    not confirmed an address where the season asks for one, or somebody has the nickname. Raises NicknameError.
     """
     if now >= season.ends_at:
         raise JoinError(_("The season has ended."))
@@ -79,11 +71,7 @@ def join_season(*, season: Season, user: User, nickname: str, is_on_leaderboard:
 def change_player(*, player: Player, nickname: str, is_on_leaderboard: bool) -> Player:
     """Change the nickname, or hide from or show on the leaderboard; at any time, even when it is public.
 
-    Raises
-    ------
-    JoinError
-        Somebody has the nickname.
-    NicknameError
+    Raises JoinError: somebody has the nickname. Raises NicknameError.
     """
     player.nickname, player.is_on_leaderboard = clean_nickname(nickname), is_on_leaderboard
     try:

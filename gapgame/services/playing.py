@@ -83,11 +83,8 @@ class NoSentencesLeftError(PlayError):
 def take_batch(*, player_id: int, user: User, language: str, now: datetime, rng: Random) -> GameBatch:
     """Draw the player's next sentences: for each, a split and then one of its items, both uniformly.
 
-    Raises
-    ------
-    NotPlayingError, UnfinishedBatchError, NoSentencesLeftError
-    SeasonLanguage.DoesNotExist
-        The season is not played in `language`.
+    Raises NotPlayingError, UnfinishedBatchError or NoSentencesLeftError. Raises SeasonLanguage.DoesNotExist: the season
+    is not played in `language`.
     """
     with transaction.atomic():
         # This keeps a simultaneous draw in another season from drawing the same.
@@ -136,9 +133,7 @@ def _draw(player: Player, language: str, size: int, rng: Random) -> list[int]:
 def open_turn(*, player_id: int, user: User, now: datetime) -> Turn | None:
     """Return the turn in progress, or open the next sentence of the batch; None when the batch is done.
 
-    Raises
-    ------
-    NotPlayingError
+    Raises NotPlayingError.
     """
     with transaction.atomic():
         player = _locked_player(player_id, user)
@@ -161,10 +156,7 @@ def make_guess(*, turn_id: UUID, user: User, number: int, guess: str, now: datet
 
     `now` is when the guess arrived: at the cut-off or later it does not count.
 
-    Raises
-    ------
-    NotPlayingError, GuessTooSoonError, StaleTurnError, InvalidGuessError
-    Turn.DoesNotExist
+    Raises NotPlayingError, GuessTooSoonError, StaleTurnError or InvalidGuessError, Turn.DoesNotExist.
     """
     guess = " ".join(visible_text(guess).split())
     if not guess or len(guess) > rules.MAX_GUESS_CHARACTERS:
@@ -227,10 +219,7 @@ def _check(turn: Turn, number: int, now: datetime) -> None:
 def skip(*, turn_id: UUID, user: User, reason: SkipReason, note: str = "", now: datetime) -> Turn:
     """Skip a sentence with a reason, which managers see. It scores nothing, whatever was guessed.
 
-    Raises
-    ------
-    NotPlayingError, StaleTurnError
-    Turn.DoesNotExist
+    Raises NotPlayingError or StaleTurnError, Turn.DoesNotExist.
     """
     with transaction.atomic():
         turn = _locked_turn(turn_id, user)
@@ -291,10 +280,7 @@ def is_overdue(season: Season, *, now: datetime) -> bool:
 def close_season(*, season_id: int, now: datetime) -> None:
     """Score turns in progress from the guesses before the cut-off, then rank; safe to interrupt and repeat.
 
-    Raises
-    ------
-    ValueError
-        The cut-off, with the grace for what is being written, has not passed.
+    Raises ValueError: the cut-off, with the grace for what is being written, has not passed.
     """
     season = Season.objects.get(pk=season_id)
     if season.closed_at is not None:

@@ -73,12 +73,8 @@ def create_season(
 ) -> Season:
     """Make a season; one that everybody may join gets its invitation.
 
-    Raises
-    ------
-    SeasonNameTakenError
-        The project has a season of this name, as when a form is sent twice.
-    SeasonError
-        It could not be played so.
+    Raises SeasonNameTakenError: the project has a season of this name, as when a form is sent twice. Raises
+    SeasonError: it could not be played so.
     """
     _check(terms, item_set, now=now, is_new_start=True)
     with transaction.atomic():
@@ -95,13 +91,8 @@ def create_season(
 def change_season(*, season: Season, texts: SeasonTexts, terms: SeasonTerms | None, by: User, now: datetime) -> Season:
     """Change the texts, at any time, and the `terms`, if given, before the season begins.
 
-    Raises
-    ------
-    SeasonStartedError
-        There are terms, and it has begun or does within seconds; also where another manager moved the start meanwhile.
-    SeasonNameTakenError
-    SeasonError
-        It could not be played so.
+    Raises SeasonStartedError: there are terms, and it has begun or does within seconds; also where another manager
+    moved the start meanwhile. Raises SeasonNameTakenError. Raises SeasonError: it could not be played so.
     """
     with transaction.atomic():
         if terms is None:
@@ -123,9 +114,7 @@ def change_season(*, season: Season, texts: SeasonTexts, terms: SeasonTerms | No
 def delete_season(*, season: Season, by: User, now: datetime) -> None:
     """Delete a season that has not begun; people who came in by its invitation stay in the project.
 
-    Raises
-    ------
-    SeasonStartedError
+    Raises SeasonStartedError.
     """
     with transaction.atomic():
         season = _locked_before_start(season_id=season.pk, now=now)

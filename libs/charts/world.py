@@ -95,13 +95,9 @@ def world_map(
 ) -> WorldMap:
     """Draw the world with shaded countries and dots.
 
-    Parameters
-    ----------
-    shades : mapping of str to str
-        The kind of each shaded country or region, by its code. All other countries are plain land; regions lie on
-        their country, and those without an outline (see `region_paths`) are left out.
-    points : iterable of MapPoint
-        Those of one kind that are close together become one larger dot.
+    - `shades`: the kind of each shaded country or region, by its code. All other countries are plain land; regions lie
+      on their country, and those without an outline (see `region_paths`) are left out.
+    - `points`: those of one kind that are close together become one larger dot.
     """
     kinds = shades or {}
     paths: dict[str, list[str]] = {"land": []}

@@ -25,26 +25,19 @@ class EncodedCaptions:
     """The captions of images as the numbers of their words.
 
     Each image's captions follow one another, its references first and its candidate last.
-
-    Attributes
-    ----------
-    words : ndarray of int32, shape (n_words,)
-        Numbers in `vocabulary`, caption after caption.
-    word_starts : ndarray of int64, shape (n_captions + 1,)
-        Where in `words` each caption begins; the last is the end.
-    caption_starts : ndarray of int64, shape (n_images + 1,)
-        Where among the captions each image's begin; the last is the end.
-    vocabulary : Vocabulary
-    uneven : mapping of int to str
-        The captions, by their place, that are cut differently at single spaces than at blanks of any kind and number:
-        ROUGE-L's reference implementation does the former, the others the latter.
     """
 
     words: NDArray[np.int32]
+    """Shape (n_words,): numbers in `vocabulary`, caption after caption."""
     word_starts: Numbers
+    """Shape (n_captions + 1,): where in `words` each caption begins; the last is the end."""
     caption_starts: Numbers
+    """Shape (n_images + 1,): where among the captions each image's begin; the last is the end."""
     vocabulary: WordNumbers
     uneven: Mapping[int, str]
+    """The captions, by their place, that are cut differently at single spaces than at blanks of any kind and number:
+    ROUGE-L's reference implementation does the former, the others the latter.
+    """
 
     @property
     def n_images(self) -> int:
@@ -91,18 +84,11 @@ class EncodedCaptions:
 def encode(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> EncodedCaptions:
     """Read captions whose words are separated by blanks, as `str.split()` cuts them.
 
-    Parameters
-    ----------
-    candidates : sequence of str, length n_images
-    references : sequence of sequences of str, length n_images
-        One or more for each image, in the order of the candidates.
+    - `candidates`: length n_images.
+    - `references`: length n_images: one or more for each image, in the order of the candidates.
 
-    Raises
-    ------
-    ValueError
-        No image; lengths that differ; an image without a reference or with a single text in the place of a list.
-    TypeError
-        A caption is not a text.
+    Raises ValueError: no image; lengths that differ; an image without a reference or with a single text in the place of
+    a list. Raises TypeError: a caption is not a text.
     """
     check_captions(candidates, references)
     vocabulary = WordNumbers()

@@ -131,10 +131,7 @@ def _most_losses() -> NDArray[np.int_]:
 def refuse_few_raters(raters: int) -> None:
     """Refuse to say how many images show what other raters find.
 
-    Raises
-    ------
-    UndefinedFigureError
-        With fewer than `gains.MIN_RATERS` raters.
+    Raises UndefinedFigureError with fewer than `gains.MIN_RATERS` raters.
     """
     if raters < MIN_RATERS:
         raise UndefinedFigureError(UndefinedReason.MORE_RATERS, "So few raters say little about others.")

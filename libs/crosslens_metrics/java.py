@@ -37,9 +37,7 @@ class ToolFailedError(RuntimeError):
 def java() -> str:
     """The command that runs Java: the environment variable JAVA, or `java` on the path.
 
-    Raises
-    ------
-    ToolMissingError
+    Raises ToolMissingError.
     """
     wanted = os.environ.get("JAVA") or "java"
     path = shutil.which(wanted)
@@ -54,18 +52,11 @@ def java() -> str:
 def jar(variable: str, inside: str, what: str) -> Path:
     """Where a Java archive lies.
 
-    Parameters
-    ----------
-    variable : str
-        The environment variable that may name the file.
-    inside : str
-        Where it is in the package `pycocoevalcap`.
-    what : str
-        What it is, for the message.
+    - `variable`: the environment variable that may name the file.
+    - `inside`: where it is in the package `pycocoevalcap`.
+    - `what`: what it is, for the message.
 
-    Raises
-    ------
-    ToolMissingError
+    Raises ToolMissingError.
     """
     named = os.environ.get(variable)
     if named:
@@ -146,10 +137,7 @@ class JavaDialogue:
     def answer(self) -> str:
         """The next line, without its end.
 
-        Raises
-        ------
-        ToolFailedError
-            If there is none.
+        Raises ToolFailedError if there is none.
         """
         assert self._process.stdout is not None
         line = self._process.stdout.readline()

@@ -194,10 +194,8 @@ def sweep(
     `use` is called with the order, for each place the number of the n-gram one shorter that begins there, and the
     n-grams. A part has all places of its n-grams, so that memory is bounded although they are counted everywhere.
 
-    Parameters
-    ----------
-    only_repeated : bool
-        Leave out most n-grams that stand in one place only: those whose first or last words do so already.
+    - `only_repeated`: leave out most n-grams that stand in one place only: those whose first or last words do so
+      already.
     """
     numbers = about.captions.words
     for order in ORDERS:

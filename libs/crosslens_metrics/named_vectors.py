@@ -23,23 +23,16 @@ class MalformedVectorsError(ValueError):
 
 @dataclass(frozen=True)
 class NamedVectors:
-    """Vectors of images or captions.
-
-    Attributes
-    ----------
-    keys : tuple of str, length n
-        Names of images; one that has several captions comes several times.
-    vectors : ndarray of float32, shape (n, dimensions)
-    signature : str
-        Of what made them: an image encoder, a projection.
-    space : str
-        Signature of the image encoder whose features they can be held against; of image features, their own.
-    """
+    """Vectors of images or captions."""
 
     keys: tuple[str, ...]
+    """Length n: names of images; one that has several captions comes several times."""
     vectors: NDArray[np.float32]
+    """Shape (n, dimensions)."""
     signature: str
+    """Of what made them: an image encoder, a projection."""
     space: str
+    """Signature of the image encoder whose features they can be held against; of image features, their own."""
 
     def __post_init__(self) -> None:
         shape = self.vectors.shape
@@ -77,10 +70,7 @@ class NamedVectors:
 def read_named_vectors(path: Path) -> NamedVectors:
     """Read what `NamedVectors.save` wrote, or numpy's `savez` with the same four entries.
 
-    Raises
-    ------
-    MalformedVectorsError
-        Where the file cannot be read, lacks an entry, or holds another kind of value in it.
+    Raises MalformedVectorsError where the file cannot be read, lacks an entry, or holds another kind of value in it.
     """
     try:
         with opened_arrays(path) as file:

@@ -30,11 +30,8 @@ class ScaleLevel:
 class Scale:
     """The levels that a rater can choose from, from left much better to right much better.
 
-    Raises
-    ------
-    ValueError
-        Where a level lacks its opposite, which is the same answer with the sides swapped, where they are out of order,
-        or where there are too many for the keys.
+    Raises ValueError where a level lacks its opposite, which is the same answer with the sides swapped, where they are
+    out of order, or where there are too many for the keys.
     """
 
     title: str

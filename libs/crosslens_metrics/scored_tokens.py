@@ -106,14 +106,9 @@ def note_on_texts_without_tokens(
 ) -> tuple[str, ...]:
     """For all metrics of these tokens: how many texts are not blank and yet have none.
 
-    Parameters
-    ----------
-    written : two sequences of str
-        Candidates and all references, as they were given.
-    tokens : two sequences of str
-        The same as tokens.
-    text : str
-        How they were made (`crosslens_metrics.text.text_version`).
+    - `written`: candidates and all references, as they were given.
+    - `tokens`: the same as tokens.
+    - `text`: how they were made (`crosslens_metrics.text.text_version`).
     """
     lost = [
         sum(bool(one.strip()) and not its_tokens.split() for one, its_tokens in zip(*texts, strict=True))
@@ -130,13 +125,8 @@ def note_on_spaces(
 ) -> tuple[str, ...]:
     """For all metrics of tokens that were cut at spaces, in a language or a script whose words no spaces separate.
 
-    Parameters
-    ----------
-    texts : iterable of str
-        Tokens. Where they are as many and as short as words are, somebody cut the texts into words before.
-    tokenizer, language : str
-    spaced : bool, optional
-        Whether spaces separate the words of the language; without it, as `spaces_separate_words` says.
+    - `texts`: tokens. Where they are as many and as short as words are, somebody cut the texts into words before.
+    - `spaced`: whether spaces separate the words of the language; without it, as `spaces_separate_words` says.
     """
     if Tokenizer(tokenizer) not in CUT_AT_SPACES:
         return ()

@@ -44,17 +44,12 @@ CELL_DEGREES = 0.2
 
 @dataclass(frozen=True)
 class BorderRegion:
-    """A region beside those that are shipped, in degrees (WGS 84), longitude first.
-
-    Attributes
-    ----------
-    code : str
-        If it starts with the code of a country and a hyphen, only points of that country are in it.
-    shape : shapely Polygon or MultiPolygon
-    """
+    """A region beside those that are shipped, in degrees (WGS 84), longitude first."""
 
     code: str
+    """If it starts with the code of a country and a hyphen, only points of that country are in it."""
     shape: Any
+    """Shapely Polygon or MultiPolygon."""
 
     @property
     def country(self) -> str:

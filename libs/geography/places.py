@@ -13,21 +13,14 @@ CONTINENTS = ("AF", "AN", "AS", "EU", "NA", "OC", "SA")
 
 @dataclass(frozen=True)
 class PointPlace:
-    """Where a point lies.
-
-    Attributes
-    ----------
-    countries : tuple of str
-        ISO 3166-1 alpha-2 codes in alphabetical order: several where it is disputed, none in the open sea.
-    regions : tuple of str
-        ISO 3166-2 codes, or codes of imported polygons; the most detailed first.
-    continent : str
-        One of `CONTINENTS`, or "" in the open sea.
-    """
+    """Where a point lies."""
 
     countries: tuple[str, ...] = ()
+    """ISO 3166-1 alpha-2 codes in alphabetical order: several where it is disputed, none in the open sea."""
     regions: tuple[str, ...] = ()
+    """ISO 3166-2 codes, or codes of imported polygons; the most detailed first."""
     continent: str = ""
+    """One of `CONTINENTS`, or "" in the open sea."""
 
     @property
     def region(self) -> str:

@@ -201,10 +201,7 @@ def find_aligner(program: str = "") -> WordAligner:
     An empty text takes what the environment variable CROSSLENS_ALIGNER names, else the first that is found: on PATH, or
     in aligner/bin where Python is installed.
 
-    Raises
-    ------
-    CorpusError
-        If there is none; tells how to get it.
+    Raises CorpusError if there is none; tells how to get it.
     """
     given = os.environ.get(VARIABLE, "")
     if not program or _kind_of(given) == program:

@@ -143,21 +143,12 @@ def build(
 ) -> list[DoneStep]:
     """Bring the steps named up to date, in their order, with `work.config.workers` processes.
 
-    Parameters
-    ----------
-    work : StepWork
-        Nobody else is writing to its folder.
-    steps : iterable of str
-        Names of `STEP_NAMES`. What they need must be done, or be among them.
-    again : bool
-        Do them even where they are done: an aligner may draw at random.
-    announce : callable
-        Takes lines of progress.
+    - `work`: nobody else is writing to its folder.
+    - `steps`: names of `STEP_NAMES`. What they need must be done, or be among them.
+    - `again`: do them even where they are done: an aligner may draw at random.
+    - `announce`: takes lines of progress.
 
-    Raises
-    ------
-    CorpusError
-        What is done by then is kept.
+    Raises CorpusError: what is done by then is kept.
     """
     wanted = set(steps)
     prints: dict[str, str] = {}

@@ -31,10 +31,7 @@ class Exclusions:
     def with_those_of(self, path: Path) -> Exclusions:
         """Add the lines of a file, which have a word, a word and a synset, or an image.
 
-        Raises
-        ------
-        CorpusError
-            Names every line that is wrong.
+        Raises CorpusError: names every line that is wrong.
         """
         words, senses, images = set(self.words), set(self.senses), set(self.images)
         try:
@@ -137,9 +134,7 @@ class CorpusConfig:
 def read_config(path: Path) -> CorpusConfig:
     """Read a TOML file, and the file of exclusions that it names.
 
-    Raises
-    ------
-    CorpusError
+    Raises CorpusError.
     """
     try:
         with path.open("rb") as file:
@@ -160,10 +155,7 @@ def read_config(path: Path) -> CorpusConfig:
 def config_from(data: Mapping[str, Any]) -> CorpusConfig:
     """Check a configuration that was read from TOML.
 
-    Raises
-    ------
-    ConfigError
-        Names every key that is wrong, unknown or missing.
+    Raises ConfigError: names every key that is wrong, unknown or missing.
     """
     top = _ConfigTable(data, "", [])
     config = CorpusConfig(

@@ -53,10 +53,7 @@ class ImageabilityFit:
 def read_ratings(path: Path, problems: LineProblems, *, name: str) -> dict[str, float]:
     """Read a CSV file with the columns `word` and `imageability`, by word in lower case.
 
-    Raises
-    ------
-    CorpusError
-        Where the columns are missing, or no line can be read.
+    Raises CorpusError where the columns are missing, or no line can be read.
     """
     with opened(path, name) as file:
         return _ratings(csv.reader(text or "" for _number, text in lines_of(file, name, problems)), problems, name)
@@ -133,15 +130,10 @@ class ImageabilityRatings:
 def cross_validated(rows: Matrix, targets: Matrix, *, threshold: float, seed: int) -> ImageabilityFit:
     """Predict each rating from the other nine tenths; the penalty is chosen inside those.
 
-    Parameters
-    ----------
-    rows : array of float, shape (n_words, n_dimensions)
-    targets : array of float, shape (n_words,)
-        Ratings from 100 to 700.
-    threshold : float
-        Of precision and recall.
-    seed : int
-        Of the folds.
+    - `rows`: shape (n_words, n_dimensions).
+    - `targets`: shape (n_words,): ratings from 100 to 700.
+    - `threshold`: of precision and recall.
+    - `seed`: of the folds.
     """
     predicted = np.empty_like(targets)
     for held in _folds(len(targets), seed):

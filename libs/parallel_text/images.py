@@ -86,10 +86,7 @@ class ImageManifest:
     def lines(self) -> Iterator[ImageLine]:
         """Give the images that can be used.
 
-        Raises
-        ------
-        CorpusError
-            Where the manifest as a whole cannot be read.
+        Raises CorpusError where the manifest as a whole cannot be read.
         """
         for number, line in self._records():
             try:
@@ -222,10 +219,7 @@ class ImagesStep(Step):
     def finish(self, work: StepWork) -> StepReport:
         """Write the images that can be used, and the words that have any.
 
-        Raises
-        ------
-        CorpusError
-            Where the manifest or the features cannot be read, or no image can be used.
+        Raises CorpusError where the manifest or the features cannot be read, or no image can be used.
         """
         import duckdb
 

@@ -52,10 +52,7 @@ class IngestStep(Step):
     def run_chunk(self, work: StepWork, chunk: str) -> None:
         """Write the lines of one text, in the order of their English sentences.
 
-        Raises
-        ------
-        CorpusError
-            Where a file cannot be read, or no pair of it can be used.
+        Raises CorpusError where a file cannot be read, or no pair of it can be used.
         """
         text, problems = work.config.texts[int(chunk)], LineProblems()
         work.scratch.mkdir(parents=True, exist_ok=True)

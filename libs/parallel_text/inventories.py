@@ -70,10 +70,7 @@ def read_inventory(inventory: Inventory, path: Path, problems: LineProblems) -> 
     file data.noun of WordNet 3.0), `lmf` (WN-LMF, by the package wn) and `babelnet` (id, language, lemma, between
     tabs). Lines that cannot be used are added to `problems`.
 
-    Raises
-    ------
-    CorpusError
-        Where the file cannot be read at all.
+    Raises CorpusError where the file cannot be read at all.
     """
     readers = {"tsv": _tsv, "omw": _omw, "wordnet": _wordnet, "lmf": _lmf, "babelnet": _babelnet}
     with faults_of(inventory.file):

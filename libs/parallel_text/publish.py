@@ -39,16 +39,10 @@ _TURNERS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 def why_unplayable(sentence: str, word: str, start: int, senses: Sequence[str], *, occurrence: int = 1) -> str:
     """Return the first of `REASONS` why the Gap Filling Game cannot ask for an English word, or an empty text.
 
-    Parameters
-    ----------
-    sentence, word : str
-        In Unicode's form NFC.
-    start : int
-        Where the word begins, in characters.
-    senses : sequence of str
-        Its synsets.
-    occurrence : int
-        How often the sentence has come by now: no player should meet it twice.
+    - `sentence` and `word`: in Unicode's form NFC.
+    - `start`: where the word begins, in characters.
+    - `senses`: its synsets.
+    - `occurrence`: how often the sentence has come by now: no player should meet it twice.
     """
     before, after = sentence[:start], sentence[start + len(word) :]
     faults = {

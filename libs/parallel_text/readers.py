@@ -192,10 +192,7 @@ def read_moses(text: Text, paths: tuple[Path, ...], problems: LineProblems) -> I
 def side_by_side(files: Sequence[IO[bytes]], names: Sequence[str], problems: LineProblems) -> Iterator[SentencePair]:
     """Give the lines of the English file and the other one in pairs; a third file has their ids.
 
-    Raises
-    ------
-    CorpusError
-        Where one has more lines than the English file: no pair could be trusted then.
+    Raises CorpusError where one has more lines than the English file: no pair could be trusted then.
     """
     all_lines = [lines_of(file, name, problems) for file, name in zip(files, names, strict=True)]
     for number, lines in enumerate(zip_longest(*all_lines), start=1):

@@ -95,10 +95,7 @@ class SensesStep(Step):
     def finish(self, work: StepWork) -> StepReport:
         """Write the inventories as one table, and the senses of every aligned noun.
 
-        Raises
-        ------
-        CorpusError
-            Where an inventory cannot be read, or has no synset in common with the English one.
+        Raises CorpusError where an inventory cannot be read, or has no synset in common with the English one.
         """
         problems = LineProblems()
         counts = {"synsets": _write_inventory(work, problems)}

@@ -58,10 +58,7 @@ class BadSentenceError(ValueError):
 def clean(text: str) -> str:
     """Bring a sentence into Unicode's form NFC, with single spaces between its words and none around them.
 
-    Raises
-    ------
-    BadSentenceError
-        Where it is too long, or holds control characters or marks of broken ones.
+    Raises BadSentenceError where it is too long, or holds control characters or marks of broken ones.
     """
     if len(text) > MAX_SENTENCE_CHARACTERS:
         message = _("A sentence has more than %(limit)s characters. Split it into sentences.")
@@ -84,10 +81,7 @@ BUFFER_BYTES = 1 << 20
 def opened(path: Path, name: str) -> Iterator[IO[bytes]]:
     """Open a file, unpacked if it is gzip; `name` is that in messages.
 
-    Raises
-    ------
-    CorpusError
-        Also while the file is read in the block.
+    Raises CorpusError also while the file is read in the block.
     """
     with faults_of(name), path.open("rb") as file:
         start = file.read(len(GZIP_START))
@@ -149,10 +143,7 @@ MAX_LINE_BYTES = 20 * MAX_SENTENCE_CHARACTERS
 def lines_of(file: IO[bytes], name: str, problems: LineProblems) -> Iterator[tuple[int, str | None]]:
     """Give each line with its number from 1; None for one that cannot be read, which is added to `problems`.
 
-    Raises
-    ------
-    CorpusError
-        Where the file is UTF-16, so that none of its lines could be read.
+    Raises CorpusError where the file is UTF-16, so that none of its lines could be read.
     """
     for number, line in limited_lines(file, MAX_LINE_BYTES):
         if line is None:

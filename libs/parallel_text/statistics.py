@@ -65,33 +65,24 @@ class SenseStatistics:
 
 @dataclass(frozen=True)
 class CorpusStatistics:
-    """All figures of a corpus.
-
-    Attributes
-    ----------
-    sentences : dict of str to list of int
-        Table 1: by language, the sentences of intersect_1, intersect_2 … in which the language shares a sense; of
-        English, all of them.
-    sides : list of SideStatistics
-        Table 2.
-    words_per_sentence : dict of int to int
-        How many sentences have so many illustrated words of intersect_1. Sentences without one are not counted.
-    images_per_synset : dict of int to int
-        How many synsets that illustrate a word of intersect_1 have so many images.
-    senses : list of SenseStatistics
-        By N from 0.
-    words_by_language : dict of str to dict of int to int
-        The same as `words_per_sentence`, of the words whose sense the language shares.
-    """
+    """All figures of a corpus."""
 
     instances: int
     nouns: int
     sentences: Mapping[str, list[int]]
+    """Table 1: by language, the sentences of intersect_1, intersect_2 … in which the language shares a sense; of
+    English, all of them.
+    """
     sides: list[SideStatistics]
+    """Table 2."""
     words_per_sentence: Mapping[int, int]
+    """How many sentences have so many illustrated words of intersect_1. Sentences without one are not counted."""
     images_per_synset: Mapping[int, int]
+    """How many synsets that illustrate a word of intersect_1 have so many images."""
     senses: list[SenseStatistics]
+    """By N from 0."""
     words_by_language: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    """The same as `words_per_sentence`, of the words whose sense the language shares."""
 
     @property
     def mean_words_per_sentence(self) -> float | None:

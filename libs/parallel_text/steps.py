@@ -32,9 +32,7 @@ class CorpusFolder:
     def read(self, name: str) -> Path:
         """Return the path of a file.
 
-        Raises
-        ------
-        FileNotFoundError
+        Raises FileNotFoundError.
         """
         path = self.path / name
         if not path.is_file():
@@ -193,9 +191,7 @@ class Step:
     def run_chunk(self, work: StepWork, chunk: str) -> None:
         """Do one part.
 
-        Raises
-        ------
-        CorpusError
+        Raises CorpusError.
         """
         raise CorpusError(_("The step has no part “%(name)s”.") % {"name": chunk})
 
@@ -206,9 +202,7 @@ class Step:
     def finish(self, work: StepWork) -> StepReport:
         """Join the parts and write the step's tables.
 
-        Raises
-        ------
-        CorpusError
+        Raises CorpusError.
         """
         raise NotImplementedError
 
@@ -226,10 +220,7 @@ def building_in(out: Path) -> Iterator[None]:
 
     The lock ends with the process, however it ends.
 
-    Raises
-    ------
-    CorpusError
-        Where another program has it, or the folder cannot be written to.
+    Raises CorpusError where another program has it, or the folder cannot be written to.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -19,11 +19,7 @@ def file_imports_of(user: User | AnonymousUser, project: Project) -> QuerySet[Im
 
 
 def file_import_for(user: User | AnonymousUser, slug: str, job_id: int) -> ImportJob:
-    """
-    Raises
-    ------
-    Http404
-    """
+    """Raises Http404."""
     job = file_imports_of(user, project_for(user, slug, *READERS)).select_related("project").filter(pk=job_id).first()
     if job is None:
         raise Http404(_("There is no such import."))

@@ -18,12 +18,7 @@ KINDS_OF = {
 
 
 def project_to_practise(user: User, slug: str) -> Project:
-    """
-    Raises
-    ------
-    Http404
-        Also if the user has no role in the project, or it is archived.
-    """
+    """Raises Http404 also if the user has no role in the project, or it is archived."""
     project = project_for(user, slug)
     if project.is_archived:
         raise Http404(_("This project is archived, so it offers no work."))
@@ -40,12 +35,7 @@ def wanted_by(user: User, project: Project) -> list[tuple[int, str, str]]:
 
 
 def attempt_for(user: User, attempt_id: int) -> PracticeAttempt:
-    """
-    Raises
-    ------
-    Http404
-        Also for another person's try.
-    """
+    """Raises Http404 also for another person's try."""
     attempts = _with_all(PracticeAttempt.objects.filter(person=user))
     attempt = attempts.filter(pk=attempt_id).first()
     if attempt is None:
@@ -54,11 +44,7 @@ def attempt_for(user: User, attempt_id: int) -> PracticeAttempt:
 
 
 def attempt_of_project(project: Project, attempt_id: int) -> PracticeAttempt:
-    """
-    Raises
-    ------
-    Http404
-    """
+    """Raises Http404."""
     attempt = _with_all(PracticeAttempt.objects.filter(practice__project=project)).filter(pk=attempt_id).first()
     if attempt is None:
         raise Http404(_("There is no such page."))

@@ -146,11 +146,6 @@ def caption_to_switch(user: User | AnonymousUser, caption_id: int) -> ModelCapti
 
 
 def _readable(rows: QuerySet[Row], pk: int, *, by: User | AnonymousUser) -> Row:
-    """
-    Raises
-    ------
-    Http404
-        It is not among `rows`, or the user does no research in any project.
-    """
+    """Raises Http404: it is not among `rows`, or the user does no research in any project."""
     check_reader(by)
     return get_object_or_404(rows, pk=pk)

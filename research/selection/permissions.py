@@ -14,10 +14,7 @@ from research.selection.models import Selection, Subset
 def selection_for(user: User | AnonymousUser, slug: str, number: int, *roles: Role) -> Selection:
     """Find a selection of the project `slug`, for its managers and researchers (or people with one of `roles`).
 
-    Raises
-    ------
-    Http404
-        Also where it exists, for anybody else.
+    Raises Http404 also where it exists, for anybody else.
     """
     rows = Selection.objects.select_related("project", "source", "candidates", "collection", "created_by")
     selection = rows.filter(project=project_for(user, slug, *(roles or READERS)), number=number).first()
@@ -29,10 +26,7 @@ def selection_for(user: User | AnonymousUser, slug: str, number: int, *roles: Ro
 def subset_for(user: User | AnonymousUser, slug: str, subset_slug: str, *roles: Role) -> Subset:
     """Find a named subset of the project `slug`, for its managers and researchers (or people with one of `roles`).
 
-    Raises
-    ------
-    Http404
-        Also where it exists, for anybody else.
+    Raises Http404 also where it exists, for anybody else.
     """
     rows = Subset.objects.select_related("project", "created_by")
     subset = rows.filter(project=project_for(user, slug, *(roles or READERS)), slug=subset_slug).first()

@@ -63,9 +63,7 @@ def judgement_list(request: Request, slug: str) -> Response:
 def check_no_assigned_images(user: User, comparisons: list[Comparison]) -> None:
     """Refuse to show what models wrote about images while some of them are assigned to `user`.
 
-    Raises
-    ------
-    ApiError
+    Raises ApiError.
     """
     if has_assigned_images(user, comparisons):
         raise ApiError(

@@ -120,10 +120,7 @@ def judgement_rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield the values of `COLUMNS`: everything about `images` that was judged up to and including `until`.
 
-    Raises
-    ------
-    ImageFilterError
-        Before anything is yielded, if `images` cannot be applied to a language.
+    Raises ImageFilterError before anything is yielded, if `images` cannot be applied to a language.
     """
     in_order = sorted(comparisons, key=lambda comparison: comparison.pk)
     left = {

@@ -41,10 +41,7 @@ class StoredLine(NamedTuple):
 def stored_lines(file: IO[bytes], *, otherwise: str = "", now: datetime) -> list[StoredLine]:
     """The lines of a file of any layout; those without a language have the tag `otherwise`.
 
-    Raises
-    ------
-    FileProblemsError
-        Where any of it cannot be read or contradicts something else in it.
+    Raises FileProblemsError where any of it cannot be read or contradicts something else in it.
     """
     lines = []
     with LineReader() as reader:

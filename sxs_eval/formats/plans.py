@@ -59,10 +59,7 @@ class ScoreFile:
 def read_scores(file: Path, *, sets: Sequence[str] = ()) -> ScoreFile:
     """Read all scores of a file; `sets` names the two columns to use if there are more.
 
-    Raises
-    ------
-    FileProblemsError
-        Where any of it cannot be read or contradicts something else in it.
+    Raises FileProblemsError where any of it cannot be read or contradicts something else in it.
     """
     with LineReader(file, suffixes=SUFFIXES) as reader, file.open("rb") as opened:
         content = opened.read(MAX_BYTES + 1)
@@ -74,10 +71,7 @@ def parse_scores(
 ) -> ScoreFile:
     """Read scores from the file's contents; without `is_csv`, the format is detected.
 
-    Raises
-    ------
-    FileProblemsError
-        As `read_scores`.
+    Raises FileProblemsError as `read_scores`.
     """
     if is_csv is None:
         is_csv = not content.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"["))

@@ -111,10 +111,7 @@ class GoldLine:
 def gold_line(value: Any, *, language: str = "") -> GoldLine:
     """Read a line of gold pairs in one `language`, where it is given; a line need not name it.
 
-    Raises
-    ------
-    LineError
-        With the reason, for the author of the file.
+    Raises LineError with the reason, for the author of the file.
     """
     if not isinstance(value, dict):
         raise LineError(_("This line is not a JSON object with “image”, “better” and “worse”."))

@@ -169,10 +169,7 @@ def plan_sessions(scores: Sequence[ModelScore], *, core: Sequence[str], threshol
     differences on the two sets disagree in sign, or if either of them is small. The order of `scores` does not matter.
     The base is the first of the two by name, whatever their scores (ours).
 
-    Raises
-    ------
-    ValueError
-        One model comes twice in one language.
+    Raises ValueError: one model comes twice in one language.
     """
     rows: dict[str, dict[str, ModelScore]] = defaultdict(dict)
     for score in scores:

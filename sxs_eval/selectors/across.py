@@ -305,9 +305,7 @@ def evaluations_of(project: Project, filter: ImageFilter = ALL_IMAGES, *, refere
     Sets of one name in several languages are chosen together. Without a filter, the number of queries does not depend
     on how many comparisons and scores there are.
 
-    Raises
-    ------
-    UnknownReferencesError
+    Raises UnknownReferencesError.
     """
     comparisons = comparisons_of(project)
     evidence = evidence_of(comparisons, filter)

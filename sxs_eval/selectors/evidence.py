@@ -83,10 +83,7 @@ def evidence_of(comparisons: Iterable[Comparison], filter: ImageFilter = ALL_IMA
 
     Without a filter, the number of queries does not depend on how many comparisons there are.
 
-    Raises
-    ------
-    ImageFilterError
-        If the filter cannot be applied to one of the languages.
+    Raises ImageFilterError if the filter cannot be applied to one of the languages.
     """
     comparisons = list(comparisons)
     ids = [comparison.pk for comparison in comparisons]

@@ -19,10 +19,7 @@ from sxs_eval.services.comparisons import ComparisonError, name_of
 def delete_comparison(*, comparison: Comparison, by: User, now: datetime) -> None:
     """Delete a comparison with its pairs.
 
-    Raises
-    ------
-    ComparisonError
-        A rater has taken pairs: their work is theirs, and stays.
+    Raises ComparisonError: a rater has taken pairs: their work is theirs, and stays.
     """
     with transaction.atomic():
         locked = Comparison.objects.select_for_update(no_key=True).get(pk=comparison.pk)

@@ -68,10 +68,7 @@ def create_comparison(
 ) -> Comparison:
     """Make a comparison. Without `with_pairs`, `fill_comparison` makes its pairs later in the background.
 
-    Raises
-    ------
-    ComparisonError
-        The two models are one, or the image filter cannot be applied to the language.
+    Raises ComparisonError: the two models are one, or the image filter cannot be applied to the language.
     """
     if base == test:
         raise ComparisonError(_("A model cannot be compared with itself. Choose another base or test model."))
@@ -121,10 +118,7 @@ def create_comparisons(
 
     So submitting a form twice makes its comparisons once. `fill_comparison` makes their pairs.
 
-    Raises
-    ------
-    ComparisonError
-        The two models are one, or the image filter cannot be applied to one of the languages.
+    Raises ComparisonError: the two models are one, or the image filter cannot be applied to one of the languages.
     """
     made, already = [], []
     with transaction.atomic():
@@ -281,10 +275,7 @@ def _draw_gold_pairs(comparison: Comparison) -> None:
 def change_comparison(*, comparison: Comparison, settings: PoolSettings, by: User, now: datetime) -> Comparison:
     """Change how a comparison is judged from now on; judgements and open batches stay as they are.
 
-    Raises
-    ------
-    ComparisonError
-        It is from a file, and would be opened.
+    Raises ComparisonError: it is from a file, and would be opened.
     """
     with transaction.atomic():
         comparison = Comparison.objects.select_for_update(no_key=True).get(pk=comparison.pk)
@@ -343,10 +334,7 @@ def record_looks(comparisons: Iterable[Comparison], complete: Mapping[int, int])
 def ask_for_missing_pairs(*, comparison_ids: Iterable[int]) -> None:
     """Mark comparisons to be checked for images that both models have described since.
 
-    Raises
-    ------
-    ComparisonError
-        One is from a file.
+    Raises ComparisonError: one is from a file.
     """
     if Comparison.objects.filter(pk__in=list(comparison_ids)).exclude(source="").exists():
         raise ComparisonError(_("The judgements of this comparison are from a file. It gets no more pairs."))

@@ -55,11 +55,8 @@ class FileComparison:
 
 
 def check_raters(found: Iterable[FileComparison], project: Project) -> None:
-    """
-    Raises
-    ------
-    FileRefusedError
-        Some have the pseudonym of somebody who judged in the project, so that an export of its own came back.
+    """Raises FileRefusedError: some have the pseudonym of somebody who judged in the project, so that an export of its
+    own came back.
     """
     people = Judgement.objects.filter(comparison__project=project).order_by().values_list("person", flat=True)
     own = {pseudonym(project, person) for person in people.distinct()}
@@ -81,10 +78,7 @@ def look_through(
 ) -> None:
     """Count the judgements of a file, and note what of it is left out; captions by the models `coming` come with it.
 
-    Raises
-    ------
-    FileRefusedError
-        With what is wrong noted in `file`, line by line.
+    Raises FileRefusedError with what is wrong noted in `file`, line by line.
     """
     assert file.part is not None
     try:

@@ -215,9 +215,8 @@ def judge(
     Sending the same answer again has no further effect. An expired batch is resumed with the pairs that are still free;
     an answer to a pair that was reassigned is kept, marked late, and never counted.
 
-    Raises
-    ------
-    Judgement.DoesNotExist, NotQualifiedError, StaleTrialError, BatchReturnedError, NotOnScaleError, CommentTooLongError
+    Raises Judgement.DoesNotExist, NotQualifiedError, StaleTrialError, BatchReturnedError, NotOnScaleError or
+    CommentTooLongError.
     """
     if len(comment) > MAX_COMMENT_CHARACTERS:
         raise CommentTooLongError
@@ -278,9 +277,7 @@ def _judge(batch_id: UUID, person: User, given: _GivenAnswer, now: datetime, *, 
 def _is_late(batch: JudgingBatch, judgement: Judgement, now: datetime, *, is_last_chance: bool) -> bool:
     """Say whether the place of `judgement` is no longer the rater's.
 
-    Raises
-    ------
-    BatchReturnedError, LeaseExpiredError
+    Raises BatchReturnedError or LeaseExpiredError.
     """
     check_not_returned(batch.lease)
     if batch.lease.is_open_at(now):
@@ -309,9 +306,7 @@ def _settle(assignment: Assignment, *, is_late: bool) -> None:
 def undo(*, batch_id: UUID, person: User, position: int, now: datetime) -> Judgement:
     """Undo the answer at `position` if it is the last one of an open batch. Repeating it has no further effect.
 
-    Raises
-    ------
-    Judgement.DoesNotExist, NotQualifiedError, StaleTrialError
+    Raises Judgement.DoesNotExist, NotQualifiedError or StaleTrialError.
     """
     with transaction.atomic():
         batch = KIND.locked(batch_id, person)

@@ -39,10 +39,7 @@ def create_planned(
 
     Of two calls at once, the second finds them there.
 
-    Raises
-    ------
-    ComparisonError
-        The image filter cannot be applied to one of the languages.
+    Raises ComparisonError: the image filter cannot be applied to one of the languages.
     """
     with transaction.atomic():
         audit_log.lock(project, by)

@@ -130,10 +130,8 @@ class GoldImport:
 def import_gold_pairs(*, comparison: Comparison, file: IO[bytes], only_these: bool) -> GoldImport:
     """Add the gold pairs of `file` from its valid lines. With `only_these`, all others are switched off.
 
-    Raises
-    ------
-    crosslens_metrics.formats.problems.FileRefusedError
-        Nothing in the file can be read, or it has too many lines. Nothing is added then.
+    Raises crosslens_metrics.formats.problems.FileRefusedError: nothing in the file can be read, or it has too many
+    lines. Nothing is added then.
     """
     outcome = GoldImport()
     with transaction.atomic():

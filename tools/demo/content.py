@@ -57,9 +57,7 @@ WRITING_TIME = timedelta(seconds=47)
 def load(*, clock: Clock = timezone.now, say: Callable[[str], object] = lambda _sentence: None) -> list[SignIn]:
     """Make what is missing of the demo, and keep what is there and what was done in it. `say` announces long steps.
 
-    Raises
-    ------
-    tools.demo.photographs.PhotographsMissingError
+    Raises tools.demo.photographs.PhotographsMissingError.
     """
     folder = photographs.installed(say, also=(*game_items.PACKAGED, *photographs.PRACTISED))
     people = {person.username: _person(person) for person in PEOPLE}

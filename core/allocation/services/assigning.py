@@ -67,12 +67,8 @@ def take_batch(
     An open batch of the pool is returned again. `tasks` can exclude more than those the person had before; `prepare`
     adds the app's own rows in the same transaction.
 
-    Raises
-    ------
-    PoolClosedError
-        The pool is closed.
-    PoolBusyError
-        Tasks are open, but rivals are taking all of them right now.
+    Raises PoolClosedError: the pool is closed. Raises PoolBusyError: tasks are open, but rivals are taking all of them
+    right now.
     """
     batch = _try_to_take(pool, person, now, rng, prepare, tasks, project)
     if batch is None and expire_overdue(now=now, pool=pool):
@@ -123,9 +119,7 @@ def _assign(pool: Pool, person: User, tasks: list[Task], now: datetime, prepare:
 def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
     """Resume an expired or returned batch: assign again the tasks that still have a free place.
 
-    Raises
-    ------
-    PoolClosedError, NoTasksAvailableError, OpenBatchExistsError
+    Raises PoolClosedError, NoTasksAvailableError or OpenBatchExistsError.
     """
     with transaction.atomic():
         batch = _lock_to_change(Batch.objects.filter(pk=batch_id, person=person), person)
@@ -162,13 +156,8 @@ def move_batch(
     A task cannot be moved if `to` had it before or `without` excludes it; anybody else can then take it. The person who
     had the batch keeps their drafts, as after returning it.
 
-    Raises
-    ------
-    Batch.DoesNotExist, BatchClosedError, PoolClosedError
-    NoTasksAvailableError
-        None of its tasks may come to `to`; nothing was changed.
-    OpenBatchExistsError
-        `to` has an open batch of the pool already.
+    Raises Batch.DoesNotExist, BatchClosedError or PoolClosedError. Raises NoTasksAvailableError: none of its tasks may
+    come to `to`; nothing was changed. Raises OpenBatchExistsError: `to` has an open batch of the pool already.
     """
     with transaction.atomic():
         holder = Batch.objects.select_related("person").only("person__id").get(pk=batch_id).person
@@ -202,9 +191,7 @@ def _lock_to_change(batches: QuerySet[Batch], *people: User) -> Batch:
 def _lock_tasks_without_open_batch(assignments: QuerySet[Assignment], pool: Pool, person: User, now: datetime) -> None:
     """Lock the tasks of `assignments`, which `person` is to get, and those of a batch of theirs that expires with this.
 
-    Raises
-    ------
-    OpenBatchExistsError
+    Raises OpenBatchExistsError.
     """
     other = [batch.pk for batch in lock_open_batches(pool, person)]
     lock_tasks_of(assignments | Assignment.objects.filter(batch__in=other, state=AssignmentState.ASSIGNED))

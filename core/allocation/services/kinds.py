@@ -62,9 +62,7 @@ class BatchKind(ABC, Generic[BatchT, WorkT]):
     def check_still_qualified(self, person: User, work: WorkT) -> None:
         """Ask again after locking: a manager may have been quicker, or the person in another tab.
 
-        Raises
-        ------
-        NotQualifiedError, PoolClosedError
+        Raises NotQualifiedError or PoolClosedError.
         """
 
     @abstractmethod
@@ -74,9 +72,7 @@ class BatchKind(ABC, Generic[BatchT, WorkT]):
     def take_batch(self, *, work: WorkT, person: User, now: datetime, rng: Random) -> BatchT | None:
         """Assign a batch of `work`, or return the open one; None if nothing is left for `person`.
 
-        Raises
-        ------
-        NotQualifiedError, PoolClosedError, PoolBusyError
+        Raises NotQualifiedError, PoolClosedError or PoolBusyError.
         """
         self.check_qualified(person, work)
         self.close_if_done(person, work, now)
@@ -108,9 +104,7 @@ class BatchKind(ABC, Generic[BatchT, WorkT]):
     def resume_batch(self, *, batch_id: UUID, person: User, now: datetime) -> Batch:
         """Open an expired or returned batch again, with the tasks that are still free.
 
-        Raises
-        ------
-        NotQualifiedError, PoolClosedError, NoTasksAvailableError, OpenBatchExistsError
+        Raises NotQualifiedError, PoolClosedError, NoTasksAvailableError or OpenBatchExistsError.
         """
         batch = self.model.with_heads().get(pk=batch_id, lease__person=person)
         self.check_resumable(batch)
@@ -125,10 +119,7 @@ class BatchKind(ABC, Generic[BatchT, WorkT]):
     def locked(self, batch_id: UUID, person: User) -> BatchT:
         """Lock a batch of `person`, and with it everything in it.
 
-        Raises
-        ------
-        ObjectDoesNotExist
-            Of the kind's model: `person` has no such batch.
+        Raises ObjectDoesNotExist of the kind's model: `person` has no such batch.
         """
         return self.own_locked.get(batch=batch_id, person=person.pk)
 
@@ -164,11 +155,7 @@ def check_not_returned(lease: Batch) -> None:
 
 
 def check_in_time(lease: Batch, now: datetime) -> None:
-    """
-    Raises
-    ------
-    BatchReturnedError, LeaseExpiredError
-    """
+    """Raises BatchReturnedError or LeaseExpiredError."""
     check_not_returned(lease)
     if not lease.is_open_at(now):
         raise LeaseExpiredError

@@ -44,10 +44,7 @@ def check_report(path: Path | None) -> None:
 def finish(job: ImportJob, command: BaseCommand, *, report: Path | None, strict: bool) -> None:
     """Write the report, and what was not imported to the terminal.
 
-    Raises
-    ------
-    CommandError
-        Where the import failed or imported nothing; where it left something out, if that is `strict`.
+    Raises CommandError where the import failed or imported nothing; where it left something out, if that is `strict`.
     """
     write_report(job, report)
     output, made = command.stdout, report_of(job)

@@ -40,12 +40,7 @@ class ZipContents:
 
 
 def open_zip(file: IO[bytes]) -> zipfile.ZipFile:
-    """
-    Raises
-    ------
-    FileRefusedError
-        Where it is no zip, or holds more than is taken.
-    """
+    """Raises FileRefusedError where it is no zip, or holds more than is taken."""
     _check_contents_size(file)
     try:
         archive = zipfile.ZipFile(file)

@@ -103,10 +103,7 @@ class ImageFacts:
 def check_name(file: IO[bytes], *, name: str, size_bytes: int) -> str:
     """Check the name, size and first bytes of `file` (seekable); returns the kind of image.
 
-    Raises
-    ------
-    ImageRefusedError
-        If it is empty, too large, of a kind that is not accepted, or named as another kind.
+    Raises ImageRefusedError if it is empty, too large, of a kind that is not accepted, or named as another kind.
     """
     if size_bytes == 0:
         raise ImageRefusedError(_("The file is empty. Export or copy it again."))
@@ -121,10 +118,7 @@ def check_name(file: IO[bytes], *, name: str, size_bytes: int) -> str:
 def inspect(file: IO[bytes], *, name: str, size_bytes: int) -> ImageFacts:
     """Check and decode the image in `file` (seekable) completely.
 
-    Raises
-    ------
-    ImageRefusedError
-        For the reasons of `check_name`, or if it has too many pixels or is broken.
+    Raises ImageRefusedError for the reasons of `check_name`, or if it has too many pixels or is broken.
     """
     kind = check_name(file, name=name, size_bytes=size_bytes)
     with warnings.catch_warnings():

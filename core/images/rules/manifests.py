@@ -60,10 +60,7 @@ class ManifestLine:
 def lines_of(file: IO[bytes], *, name: str, size_bytes: int) -> Iterator[ManifestLine | LineError]:
     """Read the lines of the manifest in `file`.
 
-    Raises
-    ------
-    FileRefusedError
-        Where it cannot be used as a whole.
+    Raises FileRefusedError where it cannot be used as a whole.
     """
     if size_bytes > limits.MAX_MANIFEST_BYTES:
         text = _("The manifest is larger than %(limit)s MB. Split it into several.")
@@ -98,10 +95,7 @@ def _line(number: int, value: Any) -> ManifestLine:
 def path_inside(file: str) -> str:
     """Normalise `file` as a path within its folder, with slashes.
 
-    Raises
-    ------
-    ValueError
-        With a message for people, where it is empty, absolute, or climbs out of the folder.
+    Raises ValueError with a message for people, where it is empty, absolute, or climbs out of the folder.
     """
     path = PurePosixPath(normalised_name(file).replace("\\", "/"))
     if not path.parts or not is_text(file):
@@ -116,10 +110,7 @@ def path_inside(file: str) -> str:
 def attribution_of(values: Mapping[str, Any]) -> ImageAttribution:
     """Read the attribution from the other columns of a line.
 
-    Raises
-    ------
-    ValueError
-        With a message for people, where one of them cannot be kept.
+    Raises ValueError with a message for people, where one of them cannot be kept.
     """
     values = {ALIASES.get(name, name): value for name, value in values.items()}
     fields = LineFields(values)

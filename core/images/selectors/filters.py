@@ -89,9 +89,7 @@ def filter_choices(name: str, collection: Collection, find: Callable[[], T]) -> 
 def matching_entries(collection: Collection, viewer: User, asked: Mapping[str, str]) -> QuerySet[CollectionImage]:
     """Return the entries that match all that is asked for, without an order.
 
-    Raises
-    ------
-    FilterError
+    Raises FilterError.
     """
     entries = collection.entries.order_by()
     for word in asked.get("find", "").split()[:MAX_WORDS]:

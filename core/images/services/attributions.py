@@ -36,9 +36,7 @@ def edit_image(
 ) -> AttributionChange | None:
     """Change one image; returns None if nothing was to be changed. `seen` is the newest change its editor knew.
 
-    Raises
-    ------
-    AttributionChangedError, AttributionRefusedError
+    Raises AttributionChangedError or AttributionRefusedError.
     """
     with transaction.atomic():
         image = Image.objects.select_for_update(no_key=True).get(pk=entry.image_id)
@@ -62,10 +60,7 @@ def edit_images(
 
     `confirmed` is the number that was announced. A part of a large edit stays if the rest fails: repeat it.
 
-    Raises
-    ------
-    EditOutdatedError
-        Nothing was changed.
+    Raises EditOutdatedError: nothing was changed.
     """
     plan = planned_edit(images, edit, by=by)
     changing = plan.changing.count()

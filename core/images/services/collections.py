@@ -70,9 +70,7 @@ def give_collection(
 ) -> None:
     """Change the owner of a collection and of its imports.
 
-    Raises
-    ------
-    core.people.services.ownership.OwnerRefusedError
+    Raises core.people.services.ownership.OwnerRefusedError.
     """
     with transaction.atomic():
         change_owner(things=[collection], project=project, is_shared=is_shared, by=by, now=now)
@@ -89,10 +87,7 @@ def put_in(
     there already, it gets these names too. The reason mentions that the image is stored already only if it is in a
     collection that these people may use.
 
-    Raises
-    ------
-    KeyTakenError
-        Where other images of the collection have all of the keys.
+    Raises KeyTakenError where other images of the collection have all of the keys.
     """
     Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
     entries = CollectionImage.objects.filter(collection=collection)
@@ -206,10 +201,7 @@ def duplicate_collection(*, collection: Collection, name: str, by: User, now: da
 def delete_collection(*, collection: Collection, by: User, now: datetime) -> None:
     """Delete a collection with the reports of its imports. Its images stay stored.
 
-    Raises
-    ------
-    CollectionUsedError
-        Where rounds, selections or anything else refers to it.
+    Raises CollectionUsedError where rounds, selections or anything else refers to it.
     """
     folders = [folder for folder in collection.imports.values_list("folder", flat=True) if folder]
     try:

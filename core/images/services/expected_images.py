@@ -13,24 +13,17 @@ from core.images.rules.manifests import ImageAttribution
 
 @dataclass(frozen=True)
 class ExpectedImage:
-    """What is known of an image whose file was not there yet.
-
-    Attributes
-    ----------
-    key : str
-        Its key in the collection.
-    checksum : str
-        Of the file as it was published, as algorithm:hexadecimal; "" if it is not known.
-    attribution : Attribution
-    take : callable
-        Called with the image, the path of its file, and whether the image is new, in the transaction that stores it.
-        May raise `ImageRefusedError`.
-    """
+    """What is known of an image whose file was not there yet."""
 
     key: str
+    """Its key in the collection."""
     checksum: str
+    """Of the file as it was published, as algorithm:hexadecimal; "" if it is not known."""
     attribution: ImageAttribution
     take: Callable[[Image, str, bool], None]
+    """Called with the image, the path of its file, and whether the image is new, in the transaction that stores it. May
+    raise `ImageRefusedError`.
+    """
 
 
 Find = Callable[[Collection, Sequence[str], str], ExpectedImage | None]

@@ -40,10 +40,7 @@ def sha256_of(file: IO[bytes]) -> str:
 def store_original(file: IO[bytes], *, name: str, size_bytes: int) -> tuple[str, ImageFacts | None]:
     """Check the image in `file` and store it; returns its sha256 and, if it is new, its facts.
 
-    Raises
-    ------
-    ImageRefusedError
-        With why, for its owner.
+    Raises ImageRefusedError with why, for its owner.
     """
     check_name(file, name=name, size_bytes=size_bytes)
     sha256 = sha256_of(file)

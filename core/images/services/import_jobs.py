@@ -284,10 +284,7 @@ def report_stored(job: ImportJob, store: Callable[[], Iterable[ImportRow]], *, c
 def write_report(job: ImportJob, rows: Iterable[ImportRow], *, now: datetime) -> datetime:
     """Write rows of the report, in the transaction of what they report; returns the renewed lease.
 
-    Raises
-    ------
-    LeaseLostError
-        Nothing of this transaction may stay then.
+    Raises LeaseLostError: nothing of this transaction may stay then.
     """
     made = [of_row(row) for row in rows]
     insert_rows(ImportRow, COLUMNS, made)

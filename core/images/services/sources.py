@@ -77,10 +77,7 @@ class SourceFiles:
 def plan_of_path(path: Path, stack: ExitStack) -> list[ImportEntry | LineError]:
     """List the entries of a local folder, manifest or zip; `stack` closes what has to stay open.
 
-    Raises
-    ------
-    FileRefusedError
-        Where nothing can be imported from it.
+    Raises FileRefusedError where nothing can be imported from it.
     """
     if path.is_dir():
         return _with_keys(_plan(_folder(path), [name for name in manifests.NAMES if (path / name).is_file()]))

@@ -57,11 +57,7 @@ class FileNameCheck(FileUploadHandler):
 def receive(request: HttpRequest) -> None:
     """Receive the files of a form on the disk, never in memory. Call before anything reads the form.
 
-    Raises
-    ------
-    UploadTooLargeError
-        Before anything is read, where there is more than is taken.
-    LongFileNameError
+    Raises UploadTooLargeError before anything is read, where there is more than is taken. Raises LongFileNameError.
     """
     if int(request.META.get("CONTENT_LENGTH") or 0) > limits.MAX_UPLOAD_BYTES:
         raise UploadTooLargeError(

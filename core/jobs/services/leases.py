@@ -73,9 +73,7 @@ def next_end(row: Leased, now: datetime) -> datetime:
 def renewed_lease(row: Leased, *, now: datetime, **values: Any) -> datetime:
     """Renew the lease, and store `values` with it; returns its new end.
 
-    Raises
-    ------
-    LeaseLostError
+    Raises LeaseLostError.
     """
     until = next_end(row, now)
     if not held_row(row).update(**{"lease_until": until} | values):

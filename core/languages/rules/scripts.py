@@ -94,10 +94,7 @@ class MalformedScriptError(ValueError):
 def canonical_script(code: str) -> str:
     """An ISO 15924 code in its usual case: `latn` is `Latn`.
 
-    Raises
-    ------
-    MalformedScriptError
-        For anything but four letters.
+    Raises MalformedScriptError for anything but four letters.
     """
     cased = code.strip().capitalize()
     if not _SCRIPT.fullmatch(cased):

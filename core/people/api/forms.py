@@ -43,9 +43,7 @@ def form_shape(
 def filled_form(make: Callable[..., AnyForm], sent: Mapping[str, Any]) -> AnyForm:
     """Make a form by what was sent and, for all else, what the page would fill in.
 
-    Raises
-    ------
-    rest_framework.serializers.ValidationError
+    Raises rest_framework.serializers.ValidationError.
     """
     unsent = make(None)
     if elsewhere := sorted(set(sent) - set(unsent.fields)):
@@ -58,11 +56,7 @@ def filled_form(make: Callable[..., AnyForm], sent: Mapping[str, Any]) -> AnyFor
 
 
 def sent_form(request: Request, shape: Shape, make: Callable[..., AnyForm]) -> AnyForm:
-    """
-    Raises
-    ------
-    rest_framework.serializers.ValidationError
-    """
+    """Raises rest_framework.serializers.ValidationError."""
     return filled_form(make, validated_data(shape, request))
 
 

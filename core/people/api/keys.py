@@ -39,10 +39,7 @@ def keyed(request: Request, view: Callable[[], Any], *, secrets: Collection[str]
 
     Fields of the names `secrets` are null in what is kept.
 
-    Raises
-    ------
-    ApiError
-        The key is none, or came with another request.
+    Raises ApiError: the key is none, or came with another request.
     """
     key = request.headers.get(HEADER)
     if key is None:

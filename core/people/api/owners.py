@@ -32,9 +32,7 @@ def owner_fields() -> dict[str, Any]:
 def change_owner_as_sent(sent: dict[str, Any], *, thing: Owned, give: Callable[..., None], by: User) -> None:
     """Take the fields of owners out of `sent`, and change with `give` what they say.
 
-    Raises
-    ------
-    ApiError, rest_framework.serializers.ValidationError
+    Raises ApiError or rest_framework.serializers.ValidationError.
     """
     asked = {name: sent.pop(name) for name in OWNER_FIELDS if name in sent}
     if not asked:

@@ -68,10 +68,7 @@ def page(
 ) -> Response:
     """Answer with a page of `parts`, in the order of their keys; `order` names integer columns, unique together.
 
-    Raises
-    ------
-    ApiError
-        Where cursor or limit are not what they may be.
+    Raises ApiError where cursor or limit are not what they may be.
     """
     limit, (from_part, after) = _limit(request), _cursor(request, len(order))
     keyed_rows: list[tuple[int, Row]] = []

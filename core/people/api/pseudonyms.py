@@ -11,11 +11,7 @@ from core.people.rules.pseudonyms import pseudonym
 
 
 def person_called(name: str, project: Project, among: QuerySet[User]) -> User:
-    """
-    Raises
-    ------
-    Http404
-    """
+    """Raises Http404."""
     people = among.values_list("pk", flat=True).iterator()
     found = next((person for person in people if pseudonym(project, person) == name), None)
     if found is None:

@@ -20,11 +20,8 @@ MAX_LISTED = 100
 
 
 def check_parameters(request: Request, parameters: Iterable[OpenApiParameter]) -> None:
-    """
-    Raises
-    ------
-    rest_framework.serializers.ValidationError
-        A parameter is not one of the operation's, or not one of its choices, or comes several times where one counts.
+    """Raises rest_framework.serializers.ValidationError: a parameter is not one of the operation's, or not one of its
+    choices, or comes several times where one counts.
     """
     known = {one.name: one for one in parameters if one.location == OpenApiParameter.QUERY}
     errors = _unknown(request.query_params, known)
@@ -42,10 +39,7 @@ def check_parameters(request: Request, parameters: Iterable[OpenApiParameter]) -
 def asked_language(request: Request, known: Iterable[str]) -> str | None:
     """Read the parameter `language`, in any spelling; None if it is not sent.
 
-    Raises
-    ------
-    rest_framework.serializers.ValidationError
-        It is not one of `known`; these are listed.
+    Raises rest_framework.serializers.ValidationError: it is not one of `known`; these are listed.
     """
     asked = request.query_params.get("language")
     if not asked:
@@ -62,10 +56,8 @@ def validated_data(
 ) -> dict[str, Any]:
     """Read what was sent, in `shape`.
 
-    Raises
-    ------
-    rest_framework.serializers.ValidationError
-        Also where a field is not one of the shape's. Errors about choices list the valid values.
+    Raises rest_framework.serializers.ValidationError also where a field is not one of the shape's. Errors about choices
+    list the valid values.
     """
     sent = shape(data=request.data, context=dict(context or {}))
     if isinstance(request.data, Mapping) and (errors := _unknown(request.data, sent.get_fields())):
@@ -94,9 +86,7 @@ def _sentences(reasons: Any) -> list[str]:
 def check_form(form: BaseForm) -> None:
     """Validate what was sent by the form of a page.
 
-    Raises
-    ------
-    rest_framework.serializers.ValidationError
+    Raises rest_framework.serializers.ValidationError.
     """
     if not form.is_valid():
         raise serializers.ValidationError(

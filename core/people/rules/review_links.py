@@ -21,9 +21,7 @@ def link_token(project: int, tag: str) -> str:
 def read_token(token: str) -> tuple[int, str]:
     """Return the key of the project and the tag of the language.
 
-    Raises
-    ------
-    ReviewLinkError
+    Raises ReviewLinkError.
     """
     try:
         project, tag = signing.loads(token, salt=SALT, max_age=DAYS * SECONDS_PER_DAY)

@@ -60,11 +60,7 @@ class SignInProvider:
 
 
 def read_providers(path: Path) -> list[SignInProvider]:
-    """
-    Raises
-    ------
-    ProvidersFileError
-    """
+    """Raises ProvidersFileError."""
     try:
         listed = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -83,9 +83,7 @@ def missing_requirements_of(user: User, wanted: Sequence[WorkKind]) -> list[list
 def check_not_archived(project_id: int) -> None:
     """Refuse new work in an archived project: every step that assigns a batch asks this, after it locked the pool.
 
-    Raises
-    ------
-    NotQualifiedError
+    Raises NotQualifiedError.
     """
     if _archived_among([project_id]):
         raise NotQualifiedError([_archived()])

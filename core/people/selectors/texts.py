@@ -216,12 +216,7 @@ class TextToTranslate:
 
 
 def text_to_translate(project: Project, kind: str, tag: str) -> TextToTranslate:
-    """
-    Raises
-    ------
-    Http404
-        There is no such text or language.
-    """
+    """Raises Http404: there is no such text or language."""
     language = Language.objects.filter(pk=tag).first()
     original = original_of(project, TextKind(kind)) if kind in TextKind.values else None
     if language is None or original is None:

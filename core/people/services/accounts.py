@@ -64,10 +64,7 @@ def delete_account(*, user: User, now: datetime) -> None:
 
     Open batches are returned. Answers stay as they are, and keep their pseudonym in exports.
 
-    Raises
-    ------
-    LastManagerError
-        Where a project would have no manager.
+    Raises LastManagerError where a project would have no manager.
     """
     with transaction.atomic():
         # Lock the person: nothing is assigned to them meanwhile.

@@ -36,10 +36,7 @@ def answer_once(
     `answer` runs in one transaction with the key, so a second request with the key waits for the first answer. A
     request that fails leaves nothing and can be sent again.
 
-    Raises
-    ------
-    KeyReusedError
-        `digest` is not that of the first request with `key`.
+    Raises KeyReusedError: `digest` is not that of the first request with `key`.
     """
     with transaction.atomic():
         row, is_first = AnsweredRequest.objects.get_or_create(

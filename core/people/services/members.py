@@ -36,10 +36,7 @@ class LastManagerError(MembershipError):
 def add_member(*, project: Project, user: User, role: Role) -> Membership:
     """Give `user` a role; repeating it changes nothing. The caller writes the audit log.
 
-    Raises
-    ------
-    RoleConflictError
-        If the role does not go with one that they have in the project.
+    Raises RoleConflictError if the role does not go with one that they have in the project.
     """
     with transaction.atomic():
         lock_person(user)
@@ -54,10 +51,7 @@ def remove_member(*, membership: Membership, by: User | None, now: datetime) -> 
 
     What they submitted stays. Repeating it changes nothing.
 
-    Raises
-    ------
-    LastManagerError
-        If nobody would be left to manage the project.
+    Raises LastManagerError if nobody would be left to manage the project.
     """
     with transaction.atomic():
         managers = Q(project=membership.project_id, role=Role.MANAGER)

@@ -91,9 +91,7 @@ def is_public(address: Address) -> bool:
 def _target(url: str) -> tuple[SplitResult, str]:
     """Return the parts of `url` and the address that it resolves to.
 
-    Raises
-    ------
-    UnreachableError
+    Raises UnreachableError.
     """
     parts = _parts(url)
     host = parts.hostname or ""

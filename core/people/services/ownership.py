@@ -47,10 +47,7 @@ def change_owner(
 ) -> None:
     """Give `things`, of one kind, to `project`, for it alone or shared with all; all of them or none.
 
-    Raises
-    ------
-    OwnerRefusedError
-        Where another project uses one that would not be shared any more, or the name is taken.
+    Raises OwnerRefusedError where another project uses one that would not be shared any more, or the name is taken.
     """
     try:
         with transaction.atomic():
@@ -86,10 +83,7 @@ def not_usable(thing: Owned, project: Project | None) -> str:
 def check_parts(parts: Iterable[Owned | None], *, project: Project | None, is_shared: bool) -> None:
     """Check that what is made of `parts` may belong to `project`, or be shared with all.
 
-    Raises
-    ------
-    OwnerRefusedError
-        Where one of them is not as widely shared.
+    Raises OwnerRefusedError where one of them is not as widely shared.
     """
     for part in parts:
         if part is not None and not part.is_shared and (is_shared or part.project_id != (project and project.pk)):

@@ -46,16 +46,10 @@ def save_translation(
 ) -> TextTranslation:
     """Store a draft, or publish: people see it from then on. What was published is never edited, only followed.
 
-    Parameters
-    ----------
-    drafted_by : str
-        The translator whose words a draft has, empty for a person's.
-    reviewed_by : str
-        The name of a person without an account.
+    - `drafted_by`: the translator whose words a draft has, empty for a person's.
+    - `reviewed_by`: the name of a person without an account.
 
-    Raises
-    ------
-    StaleTranslationError
+    Raises StaleTranslationError.
     """
     with transaction.atomic():
         audit_log.lock(project, by)

@@ -36,10 +36,7 @@ class NewToken:
 def make_token(*, user: User, name: str, may_write: bool, expires_at: datetime, now: datetime) -> NewToken:
     """Make a token and return its text, which is shown only this once.
 
-    Raises
-    ------
-    TokenError
-        Where it is to last too long, or the person has as many as they may have.
+    Raises TokenError where it is to last too long, or the person has as many as they may have.
     """
     if expires_at > now + MAX_LIFETIME:
         raise TokenError(_("A token is valid for a year at most. Choose an earlier day."))

@@ -45,10 +45,7 @@ def queue_event(*, project: Project, event: WebhookEvent, payload: Mapping[str, 
     """Queue `event` for every active webhook of `project` that subscribed to it; return how many. Call it with the
     change.
 
-    Parameters
-    ----------
-    payload : mapping
-        What JSON can hold, and what a manager may know: names, numbers and addresses, never a caption's words.
+    - `payload`: what JSON can hold, and what a manager may know: names, numbers and addresses, never a caption's words.
     """
     wanting = [hook for hook in Webhook.objects.filter(project=project, is_active=True) if event in hook.events]
     body = _body(project, event, payload, now)
@@ -65,10 +62,7 @@ def _body(project: Project, event: str, payload: Mapping[str, Any], now: datetim
 def add_webhook(*, project: Project, url: str, events: Iterable[WebhookEvent], by: User, now: datetime) -> Webhook:
     """Register `url` for `events`. Its secret is in the returned row; show it once.
 
-    Raises
-    ------
-    WebhookError
-        Where the address may not be called, or the project has as many as it may have.
+    Raises WebhookError where the address may not be called, or the project has as many as it may have.
     """
     if problem := check_address(url):
         raise WebhookError(problem)
@@ -104,10 +98,7 @@ def turn_off(*, webhook: Webhook, by: User | None, now: datetime, why: str = "")
 def send_test(*, webhook: Webhook, now: datetime) -> Delivery:
     """Queue a test delivery, to see whether the address accepts any.
 
-    Raises
-    ------
-    WebhookError
-        Where the webhook is turned off.
+    Raises WebhookError where the webhook is turned off.
     """
     if not webhook.is_active:
         raise WebhookError(_("This webhook is turned off. Add it again."))
@@ -118,10 +109,7 @@ def send_test(*, webhook: Webhook, now: datetime) -> Delivery:
 def retry(*, delivery: Delivery, now: datetime) -> None:
     """Retry a delivery that was given up, or make a waiting one due now. One that arrived stays as it is.
 
-    Raises
-    ------
-    WebhookError
-        Where the webhook is turned off.
+    Raises WebhookError where the webhook is turned off.
     """
     if not delivery.webhook.is_active:
         raise WebhookError(_("This webhook is turned off. Add it again."))

@@ -32,9 +32,7 @@ def add_json_argument(parser: ArgumentParser) -> None:
 def run(options: Namespace, *, write: Write, note: Write) -> None:
     """Write the statistics of a file.
 
-    Raises
-    ------
-    CommandFailedError
+    Raises CommandFailedError.
     """
     write_statistics(write, statistics_in(options.file), for_programs=options.for_programs)
 
@@ -42,9 +40,7 @@ def run(options: Namespace, *, write: Write, note: Write) -> None:
 def statistics_in(file: Path) -> Mapping[str, CaptionStatistics]:
     """The statistics of a file by language.
 
-    Raises
-    ------
-    CommandFailedError
+    Raises CommandFailedError.
     """
     try:
         with LineReader(file), file.open("rb") as opened:

@@ -76,9 +76,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, *, write: Write, note: Write) -> None:
     """Write the report on a table.
 
-    Raises
-    ------
-    CommandFailedError
+    Raises CommandFailedError.
     """
     if options.as_published and options.weights:
         raise CommandFailedError("The papers' tables have no weights: leave out --weights or --as-published.")

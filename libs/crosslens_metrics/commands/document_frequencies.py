@@ -33,9 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, *, write: Write, note: Write) -> None:
     """Write the file of frequencies, and what it holds.
 
-    Raises
-    ------
-    CommandFailedError
+    Raises CommandFailedError.
     """
     try:
         read = references_in(options.references, language=options.language)

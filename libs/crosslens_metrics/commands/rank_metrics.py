@@ -34,9 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, *, write: Write, note: Write) -> None:
     """Write the report on a table.
 
-    Raises
-    ------
-    CommandFailedError
+    Raises CommandFailedError.
     """
     asked = [*options.proposed, *options.standard, *([options.model] if options.model else [])]
     try:

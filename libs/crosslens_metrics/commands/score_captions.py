@@ -131,9 +131,7 @@ def add_annotation_free_arguments(parser: ArgumentParser, *, vectors_help: str) 
 def check_given(metrics: Sequence[str], options: Namespace) -> None:
     """Check that the options that metrics need are there.
 
-    Raises
-    ------
-    CommandFailedError
+    Raises CommandFailedError.
     """
     for name in metrics:
         if metric_named(name).reads_references and options.references is None:
@@ -146,9 +144,7 @@ def check_given(metrics: Sequence[str], options: Namespace) -> None:
 def vectors_of_file(given: str, *, language: str, copy_to: Path) -> WordVectorSource:
     """Open a file of word vectors or the folder of a table.
 
-    Raises
-    ------
-    CommandFailedError
+    Raises CommandFailedError.
     """
     try:
         vectors = vectors_in(Path(given), language=language, copy_to=copy_to)
@@ -164,9 +160,7 @@ def given_vectors(
 ) -> WordVectorSource | None:
     """Open the word vectors; a file of them is read into a folder that is there as long as `stack` is open.
 
-    Raises
-    ------
-    CommandFailedError
+    Raises CommandFailedError.
     """
     if options.vectors is None:
         return None
@@ -177,9 +171,7 @@ def given_vectors(
 def given_projections(options: Namespace, images: Sequence[str]) -> VectorProjections | None:
     """Read the projections and features, in the order of the images.
 
-    Raises
-    ------
-    CommandFailedError
+    Raises CommandFailedError.
     """
     if options.projections is None:
         return None
@@ -197,9 +189,7 @@ def given_projections(options: Namespace, images: Sequence[str]) -> VectorProjec
 def named_vectors(path: Path, *, option: str) -> NamedVectors:
     """Read the file of vectors that an option names.
 
-    Raises
-    ------
-    CommandFailedError
+    Raises CommandFailedError.
     """
     try:
         return read_named_vectors(path)
@@ -261,9 +251,7 @@ def add_arguments(parser: ArgumentParser, *, vectors_help: str = VECTORS_HELP) -
 def run(options: Namespace, *, write: Write, note: Write, open_vectors: OpenVectors = vectors_of_file) -> None:
     """Write the figures of the captions, and to `note` what should be known of them.
 
-    Raises
-    ------
-    CommandFailedError
+    Raises CommandFailedError.
     """
     language: str | None = options.language
     check_given(options.metrics, options)

@@ -31,9 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, *, write: Write, note: Write) -> None:
     """Write the report on a file of judgements.
 
-    Raises
-    ------
-    CommandFailedError
+    Raises CommandFailedError.
     """
     settings = {"seed": options.seed, "resamples": options.resamples, "replication": options.replication}
     try:

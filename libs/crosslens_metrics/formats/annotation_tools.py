@@ -34,10 +34,7 @@ class AnnotationTool:
 def tool_of(objects: Sequence[Mapping[str, Any]]) -> AnnotationTool | None:
     """The tool that wrote lines or entries with captions; None if it is none of these.
 
-    Raises
-    ------
-    LayoutError
-        Where the tool is known, and wrote no captions.
+    Raises LayoutError where the tool is known, and wrote no captions.
     """
     value = objects[0]
     if {"annotation_id", "lead_time"} <= value.keys():

@@ -72,11 +72,8 @@ class ArchiveArrays(Mapping[str, NDArray[Any]]):
 def opened_arrays(file: Path | IO[bytes]) -> Iterator[ArchiveArrays]:
     """Open an archive, unless its arrays would take more memory than its size explains.
 
-    Raises
-    ------
-    ArchiveRefusedError
-    ValueError, RuntimeError, EOFError, zlib.error, zipfile.BadZipFile
-        The archive is broken, or locked; also while arrays are read.
+    Raises ArchiveRefusedError. Raises ValueError, RuntimeError, EOFError, zlib.error or zipfile.BadZipFile: the archive
+    is broken, or locked; also while arrays are read.
     """
     with ZipFile(file) as archive:
         arrays = ArchiveArrays(archive)

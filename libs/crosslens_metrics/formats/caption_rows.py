@@ -104,12 +104,7 @@ class RowReader:
         return self._known[names]
 
     def row(self, number: int, value: Any) -> CaptionRow:
-        """
-        Raises
-        ------
-        LineError
-            Where the line is no object, or names no image.
-        """
+        """Raises LineError where the line is no object, or names no image."""
         if not isinstance(value, dict):
             raise LineError(_("This is not a JSON object with “image” and “caption”."))
         fields = self.fields(value)
@@ -184,11 +179,7 @@ def is_address(name: str) -> bool:
 
 
 def image_named(field: str, given: Any) -> str:
-    """
-    Raises
-    ------
-    LineError
-    """
+    """Raises LineError."""
     name = image_name(given.partition("?")[0] if isinstance(given, str) and is_address(given) else given)
     if name is None or not is_text(name):
         raise LineError(_("“%(name)s” must be text or a whole number.") % {"name": field})
@@ -198,9 +189,7 @@ def image_named(field: str, given: Any) -> str:
 def caption_texts(value: Any, image: str) -> tuple[list[str], list[LineError]]:
     """The captions that stand in one place, in the form in which they are kept, and what is wrong with the others.
 
-    Raises
-    ------
-    LineError
+    Raises LineError.
     """
     texts = given_texts(value)
     if len(texts) > MAX_PER_IMAGE:
@@ -228,9 +217,7 @@ def given_texts(value: Any) -> list[Any]:
 def caption_text(value: Any, image: str) -> str:
     """Return a caption in NFC, without hidden characters and blanks around it.
 
-    Raises
-    ------
-    LineError
+    Raises LineError.
     """
     if value is None:
         raise LineError(_("There is no caption."), image)
@@ -250,9 +237,7 @@ def caption_text(value: Any, image: str) -> str:
 def language_tag(named: Any, image: str) -> str:
     """Return the tag of a language that a line names.
 
-    Raises
-    ------
-    LineError
+    Raises LineError.
     """
     if not isinstance(named, str):
         raise LineError(_("“language” must be text."), image)

@@ -28,24 +28,15 @@ def csv_records(
 ) -> Iterator[LineRecord | LineError]:
     """The rows of a CSV file as dicts; commas, semicolons, tabs or bars part its cells, as its first line shows.
 
-    Parameters
-    ----------
-    file : binary file
-    column : str, optional
-        A column that the first line must name, and that shows what parts the cells. Without one, what makes most
-        columns of the first line does.
-    more : sequence of str
-        Further columns that it must name.
-    keeps_case : bool
-        Whether names of columns are as in the file. Otherwise their case does not matter, and they are in lower case.
-    skips_blanks : bool
-        Whether a quotation mark counts as one after blanks too, as in tables of figures.
+    - `column`: a column that the first line must name, and that shows what parts the cells. Without one, what makes
+      most columns of the first line does.
+    - `more`: further columns that it must name.
+    - `keeps_case`: whether names of columns are as in the file. Otherwise their case does not matter, and they are in
+      lower case.
+    - `skips_blanks`: whether a quotation mark counts as one after blanks too, as in tables of figures.
 
-    Raises
-    ------
-    FileRefusedError
-        Where the first line does not name `column` and `more`, or one name comes twice, and where a quotation mark that
-        is never closed has taken in more lines than its own.
+    Raises FileRefusedError where the first line does not name `column` and `more`, or one name comes twice, and where a
+    quotation mark that is never closed has taken in more lines than its own.
     """
     head_of(file)
     lines = _CsvLines(file)

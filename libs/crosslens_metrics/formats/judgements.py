@@ -108,10 +108,7 @@ class JudgementFile:
 def read_judgements(file: Path) -> JudgementFile:
     """All judgements of a file.
 
-    Raises
-    ------
-    FileProblemsError
-        Where any of it cannot be read or contradicts something else in it.
+    Raises FileProblemsError where any of it cannot be read or contradicts something else in it.
     """
     with LineReader(file, suffixes=SUFFIXES) as reader:
         gathered = GatheredJudgements(reader, is_csv=reader.is_csv)

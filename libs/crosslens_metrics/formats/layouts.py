@@ -95,12 +95,7 @@ class FileLayout:
     records: Callable[[IO[bytes]], Records] | None = None
 
     def captions(self, file: IO[bytes]) -> Rows:
-        """
-        Raises
-        ------
-        LayoutError
-            Where it holds none.
-        """
+        """Raises LayoutError where it holds none."""
         if self.kind != FileKind.CAPTIONS or self.rows is None:
             raise LayoutError(_("The file has no captions: it is a %(layout)s.") % {"layout": self.name}, self.name)
         return self.rows(file)
@@ -109,16 +104,9 @@ class FileLayout:
 def layout_of(file: IO[bytes], *, said: Mapping[str, str] | None = None) -> FileLayout:
     """Find out what a file is.
 
-    Parameters
-    ----------
-    file : binary file, seekable; its text is UTF-8
-    said : mapping of str to str, optional
-        Names of the fields or columns with the parts of a line (`caption_rows.FIELDS`), where somebody gave them.
+    - `said`: names of the fields or columns with the parts of a line (`caption_rows.FIELDS`), where somebody gave them.
 
-    Raises
-    ------
-    LayoutError
-        Where nothing in it can be used; says what it is, as far as that shows.
+    Raises LayoutError where nothing in it can be used; says what it is, as far as that shows.
     """
     file.seek(0)
     start = file.read(4)

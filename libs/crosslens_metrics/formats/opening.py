@@ -33,14 +33,7 @@ def opened_text(path: Path) -> Iterator[IO[bytes]]:
 def plain_text(file: IO[bytes]) -> Iterator[IO[bytes]]:
     """What a file holds as seekable UTF-8: itself, where it is that already.
 
-    Parameters
-    ----------
-    file : binary file, seekable
-
-    Raises
-    ------
-    FileRefusedError
-        Where it cannot be unpacked or decoded.
+    Raises FileRefusedError where it cannot be unpacked or decoded.
     """
     file.seek(0)
     start = file.read(4)
@@ -72,9 +65,7 @@ def _unpack(file: IO[bytes], copy: IO[bytes]) -> None:
 def copy_limited(packed: IO[bytes] | gzip.GzipFile, copy: IO[bytes], *, most: int) -> None:
     """Copy what unpacks to at most so many bytes.
 
-    Raises
-    ------
-    FileRefusedError
+    Raises FileRefusedError.
     """
     while chunk := packed.read(COPIED_BYTES):
         copy.write(chunk)

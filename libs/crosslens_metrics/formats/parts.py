@@ -58,9 +58,7 @@ class FilesBeside:
 def parts_of(path: Path, beside: FilesBeside) -> Iterator[FilePart]:
     """The files of text that a file, a folder or an archive has; what else there is is put to `beside`.
 
-    Raises
-    ------
-    FileRefusedError
+    Raises FileRefusedError.
     """
     if path.is_dir():
         yield from _parts_of_folder(path, beside)
@@ -169,10 +167,7 @@ def _copied(opened: Callable[[], AbstractContextManager[IO[bytes]]], most: int) 
 def tar_members(archive: tarfile.TarFile) -> list[tarfile.TarInfo]:
     """The files of an archive.
 
-    Raises
-    ------
-    tarfile.TarError
-        Also where it was cut off within a header, which Python takes for the end.
+    Raises tarfile.TarError also where it was cut off within a header, which Python takes for the end.
     """
     members = [member for member in archive if member.isfile()]
     assert archive.fileobj is not None

@@ -108,15 +108,9 @@ def recognise(
 ) -> RecognisedFiles:
     """Look through files, folders and archives, and store nothing.
 
-    Parameters
-    ----------
-    paths : sequence of Path
-    said : mapping of str to str, optional
-        Names of columns with the parts of a line, as `layout_of` takes them.
-    language, model : str, optional
-        Of captions that do not say theirs.
-    after_each : callable, optional
-        Called after each file.
+    - `said`: names of columns with the parts of a line, as `layout_of` takes them.
+    - `language` and `model`: of captions that do not say theirs.
+    - `after_each`: called after each file.
     """
     image_names: list[str] = []
     files: list[RecognisedFile] = []
@@ -186,10 +180,7 @@ def _name_by(manifest: RecognisedFile, images: RecognisedFile, beside: FilesBesi
 def captions_of(file: IO[bytes], *, said: Mapping[str, str] | None = None, folder: str = "") -> Rows:
     """The captions of a file of any layout, line by line; names of images are looked for in its `folder` first.
 
-    Raises
-    ------
-    LayoutError
-        Where it holds none; says what it is, as far as that shows.
+    Raises LayoutError where it holds none; says what it is, as far as that shows.
     """
     return _in_folder(layout_of(file, said=said).captions(file), folder)
 

@@ -55,10 +55,7 @@ def read_record(record: LineRecord | LineError, read: Callable[[Any], T]) -> T |
 def json_records(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
     """The items of a JSON list, or of a file with one JSON object on each line, never more than one in memory.
 
-    Raises
-    ------
-    FileRefusedError
-        Where nothing in the file can be read.
+    Raises FileRefusedError where nothing in the file can be read.
     """
     if is_json_list(file):
         return _json_list(file)
@@ -80,10 +77,7 @@ def json_members(file: IO[bytes]) -> Iterator[tuple[str, LineRecord | LineError]
 
     What is no list comes as one item with the number 0.
 
-    Raises
-    ------
-    FileRefusedError
-        Where the object around the lists cannot be read.
+    Raises FileRefusedError where the object around the lists cannot be read.
     """
     head_of(file)
     decoder, text = StrictDecoder(), _TextWindow(file)

@@ -19,10 +19,7 @@ ROWS_AT_ONCE = 5_000
 def parquet_records(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
     """The rows of a Parquet file as dicts; of images in it only their names are read.
 
-    Raises
-    ------
-    FileRefusedError
-        Where it cannot be read.
+    Raises FileRefusedError where it cannot be read.
     """
     try:
         # 60 MB, which no reader of text needs.
@@ -56,10 +53,7 @@ def _is_image(kind: Any) -> bool:
 def excel_records(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
     """The rows of the first sheet of an Excel file as dicts; the first row names the columns.
 
-    Raises
-    ------
-    FileRefusedError
-        Where it cannot be read.
+    Raises FileRefusedError where it cannot be read.
     """
     try:
         import openpyxl

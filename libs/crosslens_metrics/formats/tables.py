@@ -46,10 +46,7 @@ class TextTable:
     def place(self, asked: str) -> int:
         """Which column goes by a name; capitals, blanks and underscores only tell where they must.
 
-        Raises
-        ------
-        FileRefusedError
-            Where none does, or several do.
+        Raises FileRefusedError where none does, or several do.
         """
         for alike in (str.strip, folded_name):
             places = [place for place, name in enumerate(self.columns) if alike(name) == alike(asked)]
@@ -67,10 +64,7 @@ class TextTable:
     def numbers(self, place: int) -> tuple[Decimal | None, ...]:
         """The column as it is written, without rounding; None where a cell is empty or says that it has no value.
 
-        Raises
-        ------
-        FileRefusedError
-            Where a cell is no number, or one could be read in two ways.
+        Raises FileRefusedError where a cell is no number, or one could be read in two ways.
         """
         name = self.columns[place]
         texts = [_plain(row.cells[place]) for row in self.rows]
@@ -138,10 +132,7 @@ def read_table(file: Path, *, asked: Iterable[str]) -> TextTable:
 def parse_table(content: bytes, *, asked: Iterable[str]) -> TextTable:
     """The same from what a file holds.
 
-    Raises
-    ------
-    FileRefusedError
-        As `read_table`.
+    Raises FileRefusedError as `read_table`.
     """
     if len(content) > MAX_BYTES:
         raise FileRefusedError(f"That is more than {MAX_BYTES // 10**6} MB. Leave out what is no figure.")

@@ -106,10 +106,7 @@ def vectors_in(path: Path, *, language: str, copy_to: Path) -> WordVectorSource 
 def format_of(path: Path) -> FileFormat:
     """What a file seems to be: word2vec files begin with two whole numbers, those of text hold nothing but text.
 
-    Raises
-    ------
-    WordVectorFileError
-        Where it cannot be unpacked.
+    Raises WordVectorFileError where it cannot be unpacked.
     """
     try:
         with _opened(path) as file:
@@ -260,9 +257,7 @@ def _first_line_bytes(path: Path) -> int:
 def _opened(path: Path) -> IO[bytes]:
     """A file as it is unpacked.
 
-    Raises
-    ------
-    WordVectorFileError
+    Raises WordVectorFileError.
     """
     # Takes a second to load, which only files of vectors need.
     try:

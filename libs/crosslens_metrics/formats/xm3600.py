@@ -30,9 +30,7 @@ class ImageCaptions:
     def by_language(self) -> dict[str, list[str]]:
         """The captions by the tag that languages are stored under: those of `iw` and `he` are of one language.
 
-        Raises
-        ------
-        LineError
+        Raises LineError.
         """
         captions: dict[str, list[str]] = {}
         for written, texts in self.captions.items():
@@ -46,12 +44,8 @@ class ImageCaptions:
 def read_captions(file: IO[bytes]) -> Iterator[ImageCaptions]:
     """The images of a file, one at a time.
 
-    Raises
-    ------
-    FileRefusedError
-        Where nothing in the file can be read.
-    LineError
-        At the first line that is none of the layout, that is cut off, or that has an image again.
+    Raises FileRefusedError where nothing in the file can be read. Raises LineError at the first line that is none of
+    the layout, that is cut off, or that has an image again.
     """
     seen: dict[str, int] = {}
     for image in images_in(file):
@@ -66,10 +60,7 @@ def read_captions(file: IO[bytes]) -> Iterator[ImageCaptions]:
 def images_in(file: IO[bytes]) -> Iterator[ImageCaptions | LineError]:
     """The images of a file, one at a time, with what is wrong where a line is none of the layout.
 
-    Raises
-    ------
-    FileRefusedError
-        Where nothing in the file can be read.
+    Raises FileRefusedError where nothing in the file can be read.
     """
     for record in json_records(file):
         yield read_record(record, partial(_image, record.number))

@@ -211,14 +211,9 @@ def decided(
 ) -> DecidedImages:
     """What each complete image adds to gains over several comparisons; `similar` images count as neither.
 
-    Parameters
-    ----------
-    judged, replication
-        As for `build_report`.
-    similar : sequence
-        Names of images whose captions are equal.
-    not_judged : int
-        Pairs without any judgement.
+    - `judged` and `replication`: as for `build_report`.
+    - `similar`: names of images whose captions are equal.
+    - `not_judged`: pairs without any judgement.
     """
     tally = _ImageTally(judged, replication)
     complete = int(tally.is_complete.sum())

@@ -161,12 +161,7 @@ class SignTest(ReportFigure):
 
 
 def sign_test_of(wins: int, losses: int, *, images: int) -> SignTest:
-    """
-    Raises
-    ------
-    UndefinedFigureError
-        Where there are no images, or none is decided.
-    """
+    """Raises UndefinedFigureError where there are no images, or none is decided."""
     if not images:
         raise UndefinedFigureError(UndefinedReason.NO_IMAGES, "No image is complete.")
     return SignTest(sign_test(wins, losses), wins + losses)

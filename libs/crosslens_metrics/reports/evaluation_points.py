@@ -56,10 +56,7 @@ class EvaluationColumns:
     def place(self, table: TextTable, usual: str) -> int | None:
         """Where the column with a usual name is; None where it is missing and was not asked for.
 
-        Raises
-        ------
-        FileRefusedError
-            Where the column that was asked for is missing.
+        Raises FileRefusedError where the column that was asked for is missing.
         """
         asked: str | None = getattr(self, usual)
         if asked is not None:
@@ -132,10 +129,7 @@ def repeats_of(
     They are of the same two models, either way round, in the same language, and of the same name where there is a
     column `comparison`. `figures` are those of each evaluation, by column.
 
-    Raises
-    ------
-    FileProblemsError
-        Where the figures of the two disagree, unless they may be in different languages.
+    Raises FileProblemsError where the figures of the two disagree, unless they may be in different languages.
     """
     if compared is None:
         return {}
@@ -171,10 +165,7 @@ def repeats_of(
 def facts_of(table: TextTable, columns: EvaluationColumns, rules: PointRules) -> EvaluationFacts:
     """What the columns of a table say of its evaluations, and in notes which are missing.
 
-    Raises
-    ------
-    FileRefusedError
-        Where a column that was asked for is missing, or a cell cannot be used.
+    Raises FileRefusedError where a column that was asked for is missing, or a cell cannot be used.
     """
     places = {usual: columns.place(table, usual) for usual in EvaluationColumns.__dataclass_fields__}
     notes = [] if rules.is_published else list(_missing(places, rules))

@@ -43,10 +43,7 @@ class PairTests:
     def images_needed(self) -> int:
         """How many images there have to be, judged by the same raters.
 
-        Raises
-        ------
-        UndefinedFigureError
-            If no number of images is enough.
+        Raises UndefinedFigureError if no number of images is enough.
         """
         these, others = self.intervals
         assert isinstance(these, Interval)

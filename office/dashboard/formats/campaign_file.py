@@ -42,9 +42,7 @@ class CampaignFileError(Exception):
 def read_campaign(content: bytes) -> dict[str, Any]:
     """Return what a file says, with the defaults of what it does not say; each language has all its rounds.
 
-    Raises
-    ------
-    CampaignFileError
+    Raises CampaignFileError.
     """
     if len(content) > MAX_BYTES:
         raise CampaignFileError([_("The file is larger than 1 MB. A campaign has texts and settings only.")])
@@ -60,9 +58,7 @@ def read_campaign(content: bytes) -> dict[str, Any]:
 def completed(said: dict[str, Any]) -> dict[str, Any]:
     """Return what a campaign says with the defaults of what it does not say, as `read_campaign` does.
 
-    Raises
-    ------
-    CampaignFileError
+    Raises CampaignFileError.
     """
     if problems := list(_problems(said)):
         raise CampaignFileError(problems)

@@ -38,9 +38,7 @@ Path = tuple[str, ...]
 def ask_for_deletion(*, project: Project, by: User, now: datetime) -> ProjectDeletion:
     """Note that an archived project is to be deleted. From then on nobody finds it; `delete_project` does the rest.
 
-    Raises
-    ------
-    LifecycleError
+    Raises LifecycleError.
     """
     with transaction.atomic():
         pools = lock_pools(pools_of(project))

@@ -59,10 +59,7 @@ def archive_project(*, project: Project, by: User, now: datetime, assigned: Unfi
 
     Repeating it changes nothing.
 
-    Raises
-    ------
-    UnfinishedBatchesError
-        There are unfinished batches, and `assigned` was not given.
+    Raises UnfinishedBatchesError: there are unfinished batches, and `assigned` was not given.
     """
     with transaction.atomic():
         # Who is assigned a batch of a pool meanwhile has it before this, and counts; the next is refused.
@@ -86,10 +83,7 @@ def archive_project(*, project: Project, by: User, now: datetime, assigned: Unfi
 def restore_project(*, project: Project, by: User, now: datetime) -> None:
     """Take a project out of the archive, with rounds, invitations and batches as they were. Repeating changes nothing.
 
-    Raises
-    ------
-    LifecycleError
-        If its deletion was asked for.
+    Raises LifecycleError if its deletion was asked for.
     """
     with transaction.atomic():
         audit_log.lock(project, by)
@@ -206,10 +200,7 @@ def _begin(main: Round, made: Project, *, seed: int, by: User, now: datetime) ->
 def take_out_image(*, entry: CollectionImage, by: User, now: datetime) -> None:
     """Take an image out of its collection. The image stays stored, with what models wrote about it.
 
-    Raises
-    ------
-    CollectionUsedError
-        Something was made of it there.
+    Raises CollectionUsedError: something was made of it there.
     """
     with transaction.atomic():
         Collection.objects.select_for_update(of=("self",)).get(pk=entry.collection_id)

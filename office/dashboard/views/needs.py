@@ -51,12 +51,7 @@ def need_dismiss(request: HttpRequest) -> HttpResponse:
 
 
 def _who_has_projects(request: HttpRequest) -> User:
-    """
-    Raises
-    ------
-    Http404
-        The user neither manages a project nor does research in one.
-    """
+    """Raises Http404: the user neither manages a project nor does research in one."""
     check_reader(request.user)
     return user_of(request)
 

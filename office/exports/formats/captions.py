@@ -21,10 +21,7 @@ def as_xm3600(wish: ExportWish) -> Iterator[bytes]:
 def as_coco(wish: ExportWish) -> Iterator[bytes]:
     """Write COCO captions, which have no language: so of one.
 
-    Raises
-    ------
-    ExportError
-        If several languages are asked for.
+    Raises ExportError if several languages are asked for.
     """
     known = wish.languages or sorted(set(wish.project.rounds.values_list("language", flat=True)))
     if len(known) > 1:

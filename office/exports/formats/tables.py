@@ -82,10 +82,7 @@ def as_workbook(table: ExportTable) -> Iterator[bytes]:
 
     `manage.py export` of 100,800 captions takes 4 s so, and 16 s by openpyxl.
 
-    Raises
-    ------
-    ExportError
-        Where it does not fit into a sheet: nothing is cut off.
+    Raises ExportError where it does not fit into a sheet: nothing is cut off.
     """
     with TemporaryFile() as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as book:

@@ -71,10 +71,7 @@ class ExportTable:
 def table_of(wish: ExportWish) -> ExportTable:
     """Return a table of `TABLES`.
 
-    Raises
-    ------
-    ExportError, ImageFilterError, SeasonNotClosedError
-        Before any row is read.
+    Raises ExportError, ImageFilterError or SeasonNotClosedError before any row is read.
     """
     _check_filters(wish)
     table = TABLES[wish.what](wish)

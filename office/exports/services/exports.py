@@ -74,10 +74,7 @@ BEGIN = {"postgresql": "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", "sqli
 def export(wish: ExportWish) -> Iterator[bytes]:
     """Return the file, piece by piece.
 
-    Raises
-    ------
-    ExportError, ImageFilterError, SeasonNotClosedError
-        Mostly before anything is written.
+    Raises ExportError, ImageFilterError or SeasonNotClosedError: mostly before anything is written.
     """
     return _pieces(wish) if wish.what in BY_TIME else _at_one_moment(wish)
 
@@ -130,10 +127,7 @@ def _written(wish: ExportWish) -> Iterator[bytes]:
 def export_for(wish: ExportWish, *, by: User, is_recorded: bool) -> ExportFile:
     """Return the file for somebody, and record that they have it.
 
-    Raises
-    ------
-    ExportError, ImageFilterError, SeasonNotClosedError
-        Before anything is recorded or sent.
+    Raises ExportError, ImageFilterError or SeasonNotClosedError before anything is recorded or sent.
     """
     pieces = export(wish)
     first = next(pieces, b"")

@@ -65,9 +65,7 @@ def start_upload(
 def answer(*, job: ImportJob, wish: Mapping[str, Any]) -> bool:
     """Look through the files again with other answers; returns whether there were others.
 
-    Raises
-    ------
-    ImportRefusedError
+    Raises ImportRefusedError.
     """
     if dict(wish) == job.options[WISH]:
         return False
@@ -80,10 +78,7 @@ def answer(*, job: ImportJob, wish: Mapping[str, Any]) -> bool:
 def confirm(*, job: ImportJob) -> None:
     """Let what was looked through be imported.
 
-    Raises
-    ------
-    ImportRefusedError
-        Where something has still to be said, or somebody else was faster.
+    Raises ImportRefusedError where something has still to be said, or somebody else was faster.
     """
     if gaps := job.options.get(GAPS):
         raise ImportRefusedError(gaps[0][1])

@@ -41,9 +41,7 @@ class UndoRefusedError(Exception):
 def ask_to_undo(*, job: ImportJob, by: User, now: datetime) -> None:
     """Queue the undoing of an import that is over.
 
-    Raises
-    ------
-    UndoRefusedError
+    Raises UndoRefusedError.
     """
     _check(job, now=now)
     over = ImportJob.objects.filter(pk=job.pk, kind=ImportKind.FILES, stage=ImportStage.IMPORT, state__in=OVER)
@@ -69,9 +67,7 @@ def undo(job: ImportJob, *, now: datetime) -> None:
 def undo_at_once(job: ImportJob, *, now: datetime) -> None:
     """Undo an import from a command.
 
-    Raises
-    ------
-    UndoRefusedError
+    Raises UndoRefusedError.
     """
     with transaction.atomic():
         if not ImportJob.objects.filter(pk=job.pk, stage=ImportStage.IMPORT, state__in=OVER).update(

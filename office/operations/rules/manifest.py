@@ -48,10 +48,7 @@ class BackupManifest:
 def read(folder: Path) -> BackupManifest:
     """Read the manifest of a complete backup.
 
-    Raises
-    ------
-    BackupError
-        Where the folder holds none, or one of another kind.
+    Raises BackupError where the folder holds none, or one of another kind.
     """
     path = folder / MANIFEST
     if not path.is_file():

@@ -17,10 +17,7 @@ def differences(connection: BaseDatabaseWrapper) -> list[str]:
     Missing parts are named as in "missing annotation_captionitem.rating" or "missing item_rating_known"; a column that
     no model has, as in "unexpected annotation_captionitem.old". An empty list means no difference.
 
-    Raises
-    ------
-    DatabaseError
-        If the database does not answer.
+    Raises DatabaseError if the database does not answer.
     """
     differences: list[str] = []
     with connection.cursor() as cursor:

@@ -34,17 +34,10 @@ Say = Callable[[str], None]
 def back_up(*, folder: Path, with_files: bool, previous: Path | None, now: datetime, say: Say) -> BackupManifest:
     """Make a backup as the new `folder`, complete or not at all.
 
-    Parameters
-    ----------
-    with_files : bool
-        Whether files in storage are copied; a bucket may have versions of its own.
-    previous : Path or None
-        An earlier backup, with which files that are the same share their room.
+    - `with_files`: whether files in storage are copied; a bucket may have versions of its own.
+    - `previous`: an earlier backup, with which files that are the same share their room.
 
-    Raises
-    ------
-    BackupError
-        With a sentence for the operator; nothing is left of the attempt.
+    Raises BackupError with a sentence for the operator; nothing is left of the attempt.
     """
     folder = folder.absolute()
     if folder.exists():
@@ -101,10 +94,7 @@ def back_up(*, folder: Path, with_files: bool, previous: Path | None, now: datet
 def verify(folder: Path) -> tuple[BackupManifest, dict[str, str]]:
     """Verify every byte of a backup.
 
-    Raises
-    ------
-    BackupError
-        With the first file that is missing or not what it was.
+    Raises BackupError with the first file that is missing or not what it was.
     """
     manifest = read(folder)
     sums = _sums_of(folder)
@@ -122,10 +112,7 @@ def verify(folder: Path) -> tuple[BackupManifest, dict[str, str]]:
 def restore(*, folder: Path, force: bool, say: Say) -> BackupManifest:
     """Replace this installation's database and files with a backup, after verifying every byte.
 
-    Raises
-    ------
-    BackupError
-        With a sentence for the operator; the database is as it was.
+    Raises BackupError with a sentence for the operator; the database is as it was.
     """
     manifest, sums = verify(folder)
     say(f"All {manifest.files:,} files of the backup are unchanged.")

@@ -47,12 +47,8 @@ def check_length(path: str, length: int | None) -> None:
 async def read_body(receive: Receive, path: str) -> Body:
     """Read the whole body, ready to be read from its beginning.
 
-    Raises
-    ------
-    BodyRefusedError
-        Where it is larger than the address takes, comes too slowly, or has no room on the disk.
-    ClientDisconnectedError
-        Where the connection ends first.
+    Raises BodyRefusedError where it is larger than the address takes, comes too slowly, or has no room on the disk.
+    Raises ClientDisconnectedError where the connection ends first.
     """
     body, size, most, is_last = Body(IN_MEMORY_BYTES), 0, most_bytes(path), False
     loop = asyncio.get_running_loop()

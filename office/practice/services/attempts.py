@@ -40,9 +40,7 @@ class NotAnAnswerError(Exception):
 def start_attempt(*, person: User, project: Project, kind: str, language: str, now: datetime) -> PracticeAttempt:
     """Begin a try, or return the one that is open.
 
-    Raises
-    ------
-    NoTryLeftError
+    Raises NoTryLeftError.
     """
     with transaction.atomic():
         lock_person(person)
@@ -67,9 +65,7 @@ def write_to_managers(*, attempt: PracticeAttempt, text: str) -> None:
 
     While tries are left it does nothing.
 
-    Raises
-    ------
-    MessageRefusedError
+    Raises MessageRefusedError.
     """
     text = as_nfc(text.strip())
     if unstorable(text) or not 0 < len(text) <= MAX_MESSAGE_CHARACTERS:
@@ -101,10 +97,7 @@ def faults_of(attempt: PracticeAttempt, item: PracticeItem, text: str) -> list[s
 def answer_item(*, attempt: PracticeAttempt, position: int, answer: str, now: datetime) -> PracticeAnswer:
     """Store an answer; the last one ends the try.
 
-    Raises
-    ------
-    NotNextError
-    NotAnAnswerError
+    Raises NotNextError, NotAnAnswerError.
     """
     with transaction.atomic():
         attempts = PracticeAttempt.objects.select_related("practice", "working_language")

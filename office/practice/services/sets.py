@@ -54,17 +54,10 @@ def publish_practice(
 ) -> PracticeSet:
     """Publish the next version. People who passed an earlier one practise again only if it `asks_again`.
 
-    Parameters
-    ----------
-    after : int, optional
-        The version that it was made from; 0 for none.
+    - `after`: the version that it was made from; 0 for none.
 
-    Raises
-    ------
-    StalePracticeError
-        `after` is not the newest version.
-    ImageInWorkError
-        An image is one that people describe or compare in the project.
+    Raises StalePracticeError: `after` is not the newest version. Raises ImageInWorkError: an image is one that people
+    describe or compare in the project.
     """
     with transaction.atomic():
         audit_log.lock(project, by)

@@ -45,9 +45,7 @@ def one_at_a_time(study: Study, now: datetime) -> Iterator[PanelStudy]:
 def locked(study: Study) -> PanelStudy:
     """Lock the row of the study's money.
 
-    Raises
-    ------
-    PanelError
+    Raises PanelError.
     """
     rows = PanelStudy.objects.select_for_update(of=("self",), no_key=True).select_related("study__project")
     row = rows.filter(study=study).first()
@@ -59,9 +57,7 @@ def locked(study: Study) -> PanelStudy:
 def check_budget(row: PanelStudy, cost: Decimal) -> None:
     """Refuse what costs more than what is left of a budget whose row is locked.
 
-    Raises
-    ------
-    BudgetError
+    Raises BudgetError.
     """
     if cost > row.left:
         text = _("This costs %(cost)s with fees, but only %(left)s of the budget are left.")

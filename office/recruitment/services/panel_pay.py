@@ -45,9 +45,7 @@ class OwedBonus(NamedTuple):
 def approve_and_pay(api: ProlificApi, row: PanelStudy, by: User, now: datetime) -> str:
     """Approve the submissions of everybody who is done, and pay their bonuses.
 
-    Raises
-    ------
-    PanelError
+    Raises PanelError.
     """
     there = api.submissions(row.panel_id)
     approved = _approve(api, row, there)
@@ -85,9 +83,7 @@ def owed_bonuses(row: PanelStudy, there: Submissions) -> list[OwedBonus]:
 def release(api: ProlificApi, row: PanelStudy, by: User, now: datetime) -> str:
     """Strike out a payment that was never confirmed and that a manager did not find at Prolific.
 
-    Raises
-    ------
-    PanelError
+    Raises PanelError.
     """
     there = api.submissions(row.panel_id)
     _settle(row, there)

@@ -51,9 +51,7 @@ class PanelCheck:
 def set_token(*, project: Project, token: str, by: User, now: datetime) -> None:
     """Store the token of the project's workspace, if Prolific accepts it.
 
-    Raises
-    ------
-    PanelError
+    Raises PanelError.
     """
     ProlificApi(token).currency()
     with transaction.atomic():
@@ -71,9 +69,7 @@ def api_of(project: Project) -> ProlificApi:
 def plan_study(*, study: Study, by: User, now: datetime, budget: Decimal, **settings: Any) -> PanelStudy:
     """Set the budget, and before there is a draft the description and minutes.
 
-    Raises
-    ------
-    BudgetError
+    Raises BudgetError.
     """
     with transaction.atomic():
         Study.objects.select_for_update(no_key=True).get(pk=study.pk)
@@ -92,9 +88,7 @@ def plan_study(*, study: Study, by: User, now: datetime, budget: Decimal, **sett
 def check_study(study: Study, row: PanelStudy, address: str) -> PanelCheck:
     """Say what making and publishing the study would send and cost.
 
-    Raises
-    ------
-    PanelError
+    Raises PanelError.
     """
     _check_addresses(study)
     api = api_of(study.project)
@@ -111,9 +105,7 @@ def take_step(
 
     Every step can be repeated: it first asks Prolific what is done already.
 
-    Raises
-    ------
-    PanelError
+    Raises PanelError.
     """
     api = api_of(study.project)
     with one_at_a_time(study, now) as row:

@@ -68,10 +68,7 @@ def admit_participant(
 
     Those whom the languages do not qualify are screened out, without an account, and stay so.
 
-    Raises
-    ------
-    StudyClosedError, AccountInUseError, AlreadyHereError
-    core.people.services.consent.StaleConsentError
+    Raises StudyClosedError, AccountInUseError or AlreadyHereError, core.people.services.consent.StaleConsentError.
     """
     with transaction.atomic():
         # People who arrive at the same time take places one after the other.
@@ -108,9 +105,7 @@ def finish(*, participant: Participant, leaves: bool = False, now: datetime) -> 
 
     Repeating it changes nothing.
 
-    Raises
-    ------
-    UnfinishedError
+    Raises UnfinishedError.
     """
     with transaction.atomic():
         participant = _locked(participant)
@@ -197,9 +192,7 @@ def check_limit(person: User, pool: Pool, resumed: Batch | None) -> None:
 
     Called with the person locked.
 
-    Raises
-    ------
-    core.people.selectors.qualification.NotQualifiedError
+    Raises core.people.selectors.qualification.NotQualifiedError.
     """
     participant = part_in(person, pool)
     if participant is None:

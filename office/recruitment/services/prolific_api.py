@@ -146,9 +146,7 @@ class ProlificApi:
     ) -> Any:
         """Send a request; `repeats` means that carrying it out twice does no harm, as with every GET.
 
-        Raises
-        ------
-        RefusedByPanelError, UnansweredError
+        Raises RefusedByPanelError or UnansweredError.
         """
         repeats |= method == "GET"
         for attempt in range(ATTEMPTS):
@@ -212,9 +210,7 @@ def _unanswered() -> str:
 def _of(answer: Any, name: str) -> Any:
     """Return a value of an answer.
 
-    Raises
-    ------
-    UnansweredError
+    Raises UnansweredError.
     """
     if not isinstance(answer, dict) or answer.get(name) is None:
         raise UnansweredError(_("Prolific’s answer lacks “%(name)s”. Try again later.") % {"name": name})

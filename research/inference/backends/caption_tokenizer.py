@@ -22,12 +22,8 @@ from research.inference.rules.captions import separators_of, split
 class CaptionTokenizer:
     """A tokenizer, and how to split its decoded text.
 
-    Parameters
-    ----------
-    codes : mapping
-        Our tags of the languages, and the model's own codes.
-    ends : sequence of int
-        Tokens that end what the model writes, and are no text.
+    - `codes`: our tags of the languages, and the model's own codes.
+    - `ends`: tokens that end what the model writes, and are no text.
     """
 
     def __init__(self, spec: ModelSpec, tokenizer: Any, codes: Mapping[str, str], *, ends: Sequence[int]) -> None:
@@ -145,12 +141,7 @@ class CaptionTokenizer:
 
 
 def check_texts(options: Mapping[str, Any], languages: Mapping[str, str]) -> None:
-    """
-    Raises
-    ------
-    BackendSettingsError
-        Where the prompts or separators are of languages that the model does not have.
-    """
+    """Raises BackendSettingsError where the prompts or separators are of languages that the model does not have."""
     for name in ("prompts", "separators"):
         texts = options.get(name) or {}
         if not all(isinstance(text, str) and text.strip() for text in texts.values()):

@@ -125,12 +125,8 @@ class Captioner(Protocol):
         `keys` name the images (SHA-256 of the originals): what is drawn for an image follows from its key, the
         language and the seed alone.
 
-        Raises
-        ------
-        OutOfMemoryError, BackendDownError
-            For the whole batch. Where one image is at fault, it alone is `FailedImage`. Any other exception is a
-            mistake
-            in the backend.
+        Raises OutOfMemoryError or BackendDownError for the whole batch. Where one image is at fault, it alone is
+        `FailedImage`. Any other exception is a mistake in the backend.
         """
 
     def close(self) -> None:
@@ -153,22 +149,13 @@ class Backend(Protocol):
         """Name the backend for people, in the language of the page; a plain attribute is enough."""
 
     def check(self, spec: ModelSpec) -> None:
-        """
-        Raises
-        ------
-        BackendSettingsError
-            Where the source or an option is not what it takes. Nothing is loaded.
-        """
+        """Raises BackendSettingsError where the source or an option is not what it takes. Nothing is loaded."""
 
     def languages(self, spec: ModelSpec) -> Mapping[str, str]:
         """Map the languages that the model can write, by our tags, to its own codes. Nothing is loaded."""
 
     def load(self, spec: ModelSpec) -> Captioner:
-        """
-        Raises
-        ------
-        BackendSettingsError, research.inference.backends.encoders.ExtraMissingError
-        """
+        """Raises BackendSettingsError or research.inference.backends.encoders.ExtraMissingError."""
 
 
 class LoadedTranslator(Protocol):
@@ -181,11 +168,7 @@ class LoadedTranslator(Protocol):
     def translate(
         self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
     ) -> list[GeneratedCaption | FailedImage]:
-        """
-        Raises
-        ------
-        OutOfMemoryError, BackendDownError
-        """
+        """Raises OutOfMemoryError or BackendDownError."""
 
     def close(self) -> None: ...
 

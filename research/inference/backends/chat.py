@@ -147,9 +147,7 @@ class ChatCaptioner(TransformerCaptioner):
     def check_length(self, languages: Collection[str], decoding: Decoding) -> None:
         """Refuse captions that may be longer than the model has positions for, after a small image.
 
-        Raises
-        ------
-        BackendSettingsError
+        Raises BackendSettingsError.
         """
         most, is_pivot = self._most(), self._tokens.is_pivot
         for tag in sorted(languages) if most is not None else ():
@@ -313,9 +311,7 @@ class ChatCaptioner(TransformerCaptioner):
 def prompt_of(spec: ModelSpec, family: str, tag: str, code: str) -> str:
     """Build the prompt in a language, or without one if there is no `tag`.
 
-    Raises
-    ------
-    BackendSettingsError
+    Raises BackendSettingsError.
     """
     in_language, in_none = PROMPTS.get(family, PROMPT)
     if not tag:

@@ -41,9 +41,7 @@ FIXED_LENGTH = ("siglip", "siglip2")
 def folder_at(source: str) -> Path:
     """Return a folder by its path, or the one into which the hub's model was downloaded.
 
-    Raises
-    ------
-    EncoderSettingsError
+    Raises EncoderSettingsError.
     """
     path = Path(source)
     if path.is_dir():
@@ -62,10 +60,7 @@ def folder_at(source: str) -> Path:
 def digests_of(folder: Path) -> dict[str, str]:
     """Compute the SHA-256 of each file of a model.
 
-    Raises
-    ------
-    EncoderSettingsError
-        Where there is no model in the folder.
+    Raises EncoderSettingsError where there is no model in the folder.
     """
     digests = {}
     for path in sorted({path for pattern in FILES for path in folder.glob(pattern)}):
@@ -79,15 +74,9 @@ def digests_of(folder: Path) -> dict[str, str]:
 class DualEncoder:
     """Vectors of captions and features of images; neither has unit length.
 
-    Parameters
-    ----------
-    source : str
-        A folder as transformers saves it, or a model of the hub with the commit to take: name/model@40 digits.
+    - `source`: a folder as transformers saves it, or a model of the hub with the commit to take: name/model@40 digits.
 
-    Raises
-    ------
-    EncoderSettingsError
-    research.inference.backends.encoders.ExtraMissingError
+    Raises EncoderSettingsError, research.inference.backends.encoders.ExtraMissingError.
     """
 
     batch_size = AT_ONCE

@@ -102,9 +102,7 @@ class EncoderDecoder(TransformerCaptioner):
     def check_length(self, languages: Collection[str], decoding: Decoding) -> None:
         """Refuse captions that may be longer than the model has positions for.
 
-        Raises
-        ------
-        BackendSettingsError
+        Raises BackendSettingsError.
         """
         most, begin = self.positions, 1 + len(self._tokens.tokens(self._stabiliser_prompt))
         if self._tokens.is_pivot and decoding.is_consistent:

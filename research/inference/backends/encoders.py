@@ -57,9 +57,7 @@ class ImageEncoder(LoadedEncoder, Protocol):
     def features_of(self, prepared: Sequence[Any]) -> NDArray[np.float32]:
         """Compute a row for each prepared image, shape (n_images, dimensions), as one batch.
 
-        Raises
-        ------
-        research.inference.backends.captioners.OutOfMemoryError
+        Raises research.inference.backends.captioners.OutOfMemoryError.
         """
 
     def features(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
@@ -72,9 +70,7 @@ class TextEncoder(LoadedEncoder, Protocol):
     def vectors(self, captions: Sequence[str]) -> NDArray[np.float32]:
         """Compute a row for each caption in its original spelling, shape (n_captions, dimensions).
 
-        Raises
-        ------
-        research.inference.backends.captioners.OutOfMemoryError
+        Raises research.inference.backends.captioners.OutOfMemoryError.
         """
 
 
@@ -90,22 +86,15 @@ class EncoderBackend(Protocol):
     """Whether the vectors lie in a space of image features."""
 
     def check(self, spec: ModelSpec) -> None:
-        """
-        Raises
-        ------
-        research.inference.backends.captioners.BackendSettingsError
-            Where the source or an option is not what it takes.
+        """Raises research.inference.backends.captioners.BackendSettingsError where the source or an option is not what
+        it takes.
         """
 
     def subjects(self, spec: ModelSpec) -> frozenset[EncoderSubject]:
         """List what it can encode: it is an `ImageEncoder` if images, a `TextEncoder` if captions, or both."""
 
     def load(self, spec: ModelSpec) -> Any:
-        """
-        Raises
-        ------
-        EncoderSettingsError, ExtraMissingError
-        """
+        """Raises EncoderSettingsError or ExtraMissingError."""
 
 
 class EncoderSettingsError(BackendSettingsError):
@@ -119,9 +108,7 @@ class ExtraMissingError(Exception):
 def torch() -> Any:
     """Import PyTorch when it is first needed, because that takes seconds.
 
-    Raises
-    ------
-    ExtraMissingError
+    Raises ExtraMissingError.
     """
     try:
         import torch as module
@@ -133,9 +120,7 @@ def torch() -> Any:
 def transformers() -> Any:
     """Import the package transformers.
 
-    Raises
-    ------
-    ExtraMissingError
+    Raises ExtraMissingError.
     """
     torch()
     try:
@@ -164,12 +149,7 @@ def in_batches(encoder: ImageEncoder, images: Sequence[Image.Image]) -> NDArray[
 
 
 def check_options(spec: ModelSpec, known: Mapping[str, Sequence[str]]) -> None:
-    """
-    Raises
-    ------
-    EncoderSettingsError
-        Where an option is not known, or its value is none of those that it may have.
-    """
+    """Raises EncoderSettingsError where an option is not known, or its value is none of those that it may have."""
     for option, value in spec.options.items():
         if option not in known:
             raise EncoderSettingsError(f"There is no option {option!r}. Use: {', '.join(known) or 'none'}.")

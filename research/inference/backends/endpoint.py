@@ -148,9 +148,7 @@ class _EndpointRequests:
     ) -> list[GeneratedCaption | FailedImage]:
         """Request an answer to each message; its private part must not appear in error messages.
 
-        Raises
-        ------
-        BackendDownError
+        Raises BackendDownError.
         """
         check_decoding(self.options, decoding)
         if self._down is not None and self._clock() < self._down_until:

@@ -32,9 +32,7 @@ def usage_of(answer: Any) -> tuple[int, int]:
 def content_of(answer: Any, *, keep_cut: bool, max_tokens: int) -> str:
     """Return the text of a chat completion, unchanged.
 
-    Raises
-    ------
-    NoAnswerError
+    Raises NoAnswerError.
     """
     if not isinstance(answer, dict):
         raise NoAnswerError(_("The answer is not a chat completion."))

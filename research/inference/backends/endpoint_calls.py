@@ -149,10 +149,7 @@ class EndpointClient:
     def ask(self, body: Mapping[str, Any], *, private: str = "") -> Any:
         """Return the endpoint's JSON answer; error messages must not repeat `private`.
 
-        Raises
-        ------
-        NoAnswerError
-        BackendDownError
+        Raises NoAnswerError, BackendDownError.
         """
         payload = json.dumps(body).encode()
         for attempt in range(self._policy.retries + 1):

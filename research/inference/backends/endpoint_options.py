@@ -98,9 +98,7 @@ class EndpointOptions:
 def endpoint_of(spec: ModelSpec) -> tuple[str, str | None]:
     """Return the address and key (None if not needed) of the endpoint that a model names.
 
-    Raises
-    ------
-    BackendSettingsError
+    Raises BackendSettingsError.
     """
     endpoints: Mapping[str, str] = settings.CAPTION_ENDPOINTS
     name = spec.source
@@ -123,11 +121,7 @@ def endpoint_of(spec: ModelSpec) -> tuple[str, str | None]:
 
 
 def options_of(spec: ModelSpec, *, has_images: bool) -> EndpointOptions:
-    """
-    Raises
-    ------
-    BackendSettingsError
-    """
+    """Raises BackendSettingsError."""
     options = spec.options
     known = COMMON_OPTIONS | OF_IMAGES if has_images else COMMON_OPTIONS
     unknown = sorted(set(options) - known)
@@ -176,11 +170,8 @@ def options_of(spec: ModelSpec, *, has_images: bool) -> EndpointOptions:
 
 
 def check_decoding(options: EndpointOptions, decoding: Decoding) -> None:
-    """
-    Raises
-    ------
-    BackendSettingsError
-        For what a chat completion has no word for: it would be stored with the captions, and not be true of them.
+    """Raises BackendSettingsError for what a chat completion has no word for: it would be stored with the captions, and
+    not be true of them.
     """
     refused = []
     if decoding.beams > 1:
@@ -202,9 +193,7 @@ def check_decoding(options: EndpointOptions, decoding: Decoding) -> None:
 def languages_of(spec: ModelSpec, *, has_images: bool) -> dict[str, str]:
     """List our languages by their English names, or those that the researcher names instead.
 
-    Raises
-    ------
-    BackendSettingsError
+    Raises BackendSettingsError.
     """
     names = {one.tag: one.english_name for one in LANGUAGES if has_images or one.tag != "en"}
     texts = _texts(spec.options, "languages")
@@ -215,9 +204,7 @@ def languages_of(spec: ModelSpec, *, has_images: bool) -> dict[str, str]:
 def prices_of(options: Mapping[str, Any]) -> TokenPrices | None:
     """Read the prices; None if there are none.
 
-    Raises
-    ------
-    BackendSettingsError
+    Raises BackendSettingsError.
     """
     has_limit = options.get("cost_limit") is not None
     if options.get("input_price") is None and options.get("output_price") is None:

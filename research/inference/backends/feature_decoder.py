@@ -150,9 +150,7 @@ def _encoder_spec(about: Mapping[str, Any]) -> ModelSpec:
 def load_encoder(about: Mapping[str, Any]) -> Any:
     """Load the image encoder that the option names.
 
-    Raises
-    ------
-    BackendSettingsError, research.inference.backends.encoders.ExtraMissingError
+    Raises BackendSettingsError or research.inference.backends.encoders.ExtraMissingError.
     """
     _check_encoder(about)
     return registry.encoder_named(str(about["backend"])).load(_encoder_spec(about))

@@ -42,15 +42,9 @@ Result = TypeVar("Result")
 class LoadedModel:
     """A model with its weights.
 
-    Parameters
-    ----------
-    kind : str or type
-        The class that loads it; by name, one of transformers.
+    - `kind`: the class that loads it; by name, one of transformers.
 
-    Raises
-    ------
-    BackendSettingsError
-    research.inference.backends.encoders.ExtraMissingError
+    Raises BackendSettingsError, research.inference.backends.encoders.ExtraMissingError.
     """
 
     def __init__(self, spec: ModelSpec, folder: Path, kind: str | type) -> None:
@@ -100,9 +94,7 @@ class LoadedModel:
     def whole(self) -> Any:
         """Return the model in 32 bits on one device, so that its weights can be changed.
 
-        Raises
-        ------
-        BackendSettingsError
+        Raises BackendSettingsError.
         """
         asked = [name for name in LOADING if self._spec.options.get(name)]
         if asked:
@@ -265,11 +257,7 @@ def _need(package: str, option: str) -> None:
 
 
 def quiet_transformers() -> Any:
-    """
-    Raises
-    ------
-    research.inference.backends.encoders.ExtraMissingError
-    """
+    """Raises research.inference.backends.encoders.ExtraMissingError."""
     library = transformers()
     library.utils.logging.set_verbosity_error()
     library.utils.logging.disable_progress_bar()
@@ -279,20 +267,13 @@ def quiet_transformers() -> Any:
 def load_model(spec: ModelSpec, load: Callable[..., Any], folder: Path, **named: Any) -> Any:
     """Load a model from its files, but never run code among them.
 
-    Raises
-    ------
-    BackendSettingsError
+    Raises BackendSettingsError.
     """
     return or_settings_error(spec, partial(load, folder, local_files_only=True, trust_remote_code=False, **named))
 
 
 def or_settings_error(spec: ModelSpec, attempt: Callable[[], Result]) -> Result:
-    """
-    Raises
-    ------
-    BackendSettingsError
-        Whatever went wrong: the model is not as it should be.
-    """
+    """Raises BackendSettingsError: whatever went wrong: the model is not as it should be."""
     try:
         return attempt()
     except BackendSettingsError:
@@ -307,18 +288,11 @@ def or_settings_error(spec: ModelSpec, attempt: Callable[[], Result]) -> Result:
 def check_fits(most: int | None, *, given: int, language: str, decoding: Decoding, parts: int = 1) -> None:
     """Refuse captions that may be longer than the model has positions for.
 
-    Parameters
-    ----------
-    most : int or None
-        Positions; None where any length is possible.
-    given : int
-        Tokens that are there before those of the caption.
-    parts : int
-        2 where a stabiliser comes before the caption.
+    - `most`: positions; None where any length is possible.
+    - `given`: tokens that are there before those of the caption.
+    - `parts`: 2 where a stabiliser comes before the caption.
 
-    Raises
-    ------
-    BackendSettingsError
+    Raises BackendSettingsError.
     """
     wanted = parts * decoding.max_tokens
     if most is None or given + wanted <= most:
@@ -352,11 +326,7 @@ def check_fits(most: int | None, *, given: int, language: str, decoding: Decodin
 
 
 def check_decoding(decoding: Decoding) -> None:
-    """
-    Raises
-    ------
-    BackendSettingsError
-    """
+    """Raises BackendSettingsError."""
     if decoding.beams > 1 and decoding.temperature > 0:
         raise BackendSettingsError(
             _("Use either beam search or a temperature, not both. Set beams to 1 or the temperature to 0.")
@@ -379,12 +349,8 @@ def generation(
 ) -> dict[str, Any]:
     """Build all settings of `generate`, so that none of a checkpoint's own applies.
 
-    Parameters
-    ----------
-    parts : int
-        How many times as long the output may be as a caption: 2 where a stabiliser comes before it.
-    more : int
-        Tokens that are in the output and in no caption, such as that of the language.
+    - `parts`: how many times as long the output may be as a caption: 2 where a stabiliser comes before it.
+    - `more`: tokens that are in the output and in no caption, such as that of the language.
     """
     check_decoding(decoding)
     draws = decoding.temperature > 0

@@ -108,9 +108,7 @@ ENGLISH_ONLY = {ENGLISH: ENGLISH}
 def codes(options: Mapping[str, Any], table: Mapping[str, str]) -> dict[str, str]:
     """Return the option `languages`, our tags with the model's codes, or else the family's codes.
 
-    Raises
-    ------
-    BackendSettingsError
+    Raises BackendSettingsError.
     """
     chosen = options.get("languages")
     if chosen is None:

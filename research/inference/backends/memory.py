@@ -54,10 +54,7 @@ class BatchAttempt:
 class MemoryGuard:
     """A context manager around what is put on a device or computed there, for those who do not try again themselves.
 
-    Raises
-    ------
-    OutOfMemoryError
-        If memory runs out. It holds no tensor of what did not fit.
+    Raises OutOfMemoryError if memory runs out. It holds no tensor of what did not fit.
     """
 
     def __enter__(self) -> Self:
@@ -92,10 +89,7 @@ def in_halves(
     Returns the results, and how many at once fitted. An item that does not fit even by itself gets what `too_large`
     returns, and the others are computed together as before.
 
-    Raises
-    ------
-    OutOfMemoryError
-        If an item does not fit even by itself, and there is no `too_large`.
+    Raises OutOfMemoryError if an item does not fit even by itself, and there is no `too_large`.
     """
     results: list[Result] = []
     start, at_once = 0, size
@@ -119,10 +113,7 @@ def in_halves(
 def moved_model(model: Model, place: Any) -> Model:
     """Move a model to a device, or convert it to a precision.
 
-    Raises
-    ------
-    BackendSettingsError
-        If it does not fit. A part of its weights may be there already.
+    Raises BackendSettingsError if it does not fit. A part of its weights may be there already.
     """
     with BatchAttempt() as attempt:
         model = model.to(place)

@@ -48,10 +48,8 @@ BLOCKS = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3,
 class MobileNet:
     """Features of images; the weights are loaded when it is made.
 
-    Raises
-    ------
-    ExtraMissingError
-        Where PyTorch or the package of the weights is not installed, or is not the one that is known here.
+    Raises ExtraMissingError where PyTorch or the package of the weights is not installed, or is not the one that is
+    known here.
     """
 
     dimensions = DIMENSIONS

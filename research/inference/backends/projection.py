@@ -43,10 +43,7 @@ class TextProjection:
     def vectors(self, captions: Sequence[str]) -> NDArray[np.float32]:
         """Compute a float32 row for each caption in its original spelling, shape (n, dimensions).
 
-        Raises
-        ------
-        crosslens_metrics.java.ToolMissingError
-            Where its tokeniser needs a program or package that is not there.
+        Raises crosslens_metrics.java.ToolMissingError where its tokeniser needs a program or package that is not there.
         """
         manifest = self.manifest
         tokens = tokenise(
@@ -63,12 +60,9 @@ class TextProjection:
 def open_projection(folder: Path, vectors: WordVectorSource | None) -> TextProjection:
     """Open a projection from its folder, with the word vectors that it was trained with.
 
-    Raises
-    ------
-    ProjectionError
-        Where the folder holds none, or other word vectors or another tokeniser are here than it was trained with.
-    research.inference.backends.encoders.ExtraMissingError
-    crosslens_metrics.java.ToolMissingError
+    Raises ProjectionError where the folder holds none, or other word vectors or another tokeniser are here than it was
+    trained with. Raises research.inference.backends.encoders.ExtraMissingError,
+    crosslens_metrics.java.ToolMissingError.
     """
     manifest, words, weights = read_projection(folder)
     signature = None if vectors is None else vectors.signature
@@ -91,9 +85,7 @@ def open_projection(folder: Path, vectors: WordVectorSource | None) -> TextProje
 class ProjectionEncoder:
     """Vectors of captions of one language in the space that the projection was trained for.
 
-    Raises
-    ------
-    EncoderSettingsError, research.inference.backends.encoders.ExtraMissingError
+    Raises EncoderSettingsError or research.inference.backends.encoders.ExtraMissingError.
     """
 
     batch_size = AT_ONCE
@@ -149,10 +141,7 @@ class ProjectionBackend:
 def word_vectors_of(folder: Path, manifest: ProjectionManifest) -> WordVectorSource | None:
     """Open the word vectors that a projection was trained with: in its folder, imported, or the packaged encoder.
 
-    Raises
-    ------
-    ProjectionError
-        Where they are not here.
+    Raises ProjectionError where they are not here.
     """
     if manifest.vectors is None:
         return None

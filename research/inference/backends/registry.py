@@ -95,12 +95,7 @@ def broken_backends() -> list[BrokenBackend]:
 
 
 def backend_named(name: str) -> Backend:
-    """
-    Raises
-    ------
-    BackendSettingsError
-        Where no such backend is installed here.
-    """
+    """Raises BackendSettingsError where no such backend is installed here."""
     return _entry_named(OWN_BACKENDS, BACKENDS_GROUP, name)
 
 
@@ -117,21 +112,12 @@ def names_languages(backend: Backend, family: str, options: Mapping[str, Any]) -
 
 
 def translator_named(name: str) -> TranslatorBackend:
-    """
-    Raises
-    ------
-    BackendSettingsError
-    """
+    """Raises BackendSettingsError."""
     return _entry_named(OWN_TRANSLATORS, TRANSLATORS_GROUP, name)
 
 
 def encoder_named(name: str) -> EncoderBackend:
-    """
-    Raises
-    ------
-    EncoderSettingsError
-        Where there is no such encoder.
-    """
+    """Raises EncoderSettingsError where there is no such encoder."""
     if name not in encoders():
         raise EncoderSettingsError(f"There is no encoder {name!r}. Available: {', '.join(encoders())}.")
     return encoders()[name]
@@ -140,9 +126,7 @@ def encoder_named(name: str) -> EncoderBackend:
 def check_decoding(backend: Backend | TranslatorBackend, spec: ModelSpec, decoding: Decoding) -> None:
     """Check that the model can decode in this way. Backends without a check accept everything.
 
-    Raises
-    ------
-    BackendSettingsError
+    Raises BackendSettingsError.
     """
     check = getattr(backend, "check_decoding", None)
     if check is not None:

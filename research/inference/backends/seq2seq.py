@@ -89,9 +89,7 @@ class Seq2SeqBackend:
 def family_of(spec: ModelSpec) -> str:
     """Find a model's family. NLLB's models claim to be M2M-100's, but their tokenizers differ.
 
-    Raises
-    ------
-    BackendSettingsError
+    Raises BackendSettingsError.
     """
     config, option = config_here(spec), spec.options.get("family")
     if config is None:
@@ -161,9 +159,7 @@ class Seq2Seq:
     def check_length(self, languages: Collection[str], decoding: Decoding) -> None:
         """Refuse translations that may be longer than the model has positions for.
 
-        Raises
-        ------
-        BackendSettingsError
+        Raises BackendSettingsError.
         """
         for tag in sorted(languages):
             given = 1 if self._firsts.get(tag) is None else 2

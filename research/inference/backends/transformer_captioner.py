@@ -57,9 +57,7 @@ class TrainableCaptioner(Protocol):
     def loss(self, prepared: Sequence[Any], rows: Sequence[TrainingRow]) -> Any:
         """Compute the cross entropy, summed over the learned tokens of the rows.
 
-        Raises
-        ------
-        research.inference.backends.captioners.OutOfMemoryError
+        Raises research.inference.backends.captioners.OutOfMemoryError.
         """
 
     def caption(
@@ -87,9 +85,7 @@ class TransformerBackend(ABC):
     def load_folder(self, spec: ModelSpec, folder: Path) -> TransformerCaptioner:
         """Load the model in any folder.
 
-        Raises
-        ------
-        BackendSettingsError, research.inference.backends.encoders.ExtraMissingError
+        Raises BackendSettingsError or research.inference.backends.encoders.ExtraMissingError.
         """
         quiet_transformers()
         check_files(folder, spec)

@@ -47,11 +47,8 @@ CHOICES = {"device_map": ("auto", "balanced", "sequential"), "quantisation": ("4
 
 
 def check_options(options: Mapping[str, Any], known: Mapping[str, Any]) -> None:
-    """
-    Raises
-    ------
-    BackendSettingsError
-        Where an option is not known or of another kind: misspelt, it would be passed over for ever.
+    """Raises BackendSettingsError where an option is not known or of another kind: misspelt, it would be passed over
+    for ever.
     """
     for name, value in options.items():
         if name not in known:
@@ -79,10 +76,7 @@ def folders_here() -> list[str]:
 def folder_here(source: str) -> Path | None:
     """Return the model's folder if it is on this machine; nothing is downloaded.
 
-    Raises
-    ------
-    BackendSettingsError
-        Where it can be no source, or no machine could have what is missing here.
+    Raises BackendSettingsError where it can be no source, or no machine could have what is missing here.
     """
     pinned = PINNED.fullmatch(source)
     if pinned:
@@ -114,9 +108,7 @@ def folder_here(source: str) -> Path | None:
 def folder_of(spec: ModelSpec) -> Path:
     """Return the folder with the model's files, and download them from the hub if necessary.
 
-    Raises
-    ------
-    BackendSettingsError
+    Raises BackendSettingsError.
     """
     pinned = PINNED.fullmatch(spec.source)
     folder = _fetched(pinned["name"], pinned["revision"], spec) if pinned else folder_here(spec.source)
@@ -130,12 +122,7 @@ def folder_of(spec: ModelSpec) -> Path:
 
 
 def check_files(folder: Path, spec: ModelSpec) -> None:
-    """
-    Raises
-    ------
-    BackendSettingsError
-        Where a file is missing without which it cannot be loaded.
-    """
+    """Raises BackendSettingsError where a file is missing without which it cannot be loaded."""
     read_json(folder, "config.json")
     if any(folder.glob("*.safetensors")):
         return
@@ -169,10 +156,7 @@ def may_unpickle(spec: ModelSpec) -> bool:
 def config_here(spec: ModelSpec) -> dict[str, Any] | None:
     """Read `config.json`; None if the model is not on this machine yet.
 
-    Raises
-    ------
-    BackendSettingsError
-        Where the source can be none, or what lies here is not whole.
+    Raises BackendSettingsError where the source can be none, or what lies here is not whole.
     """
     folder = folder_here(spec.source)
     if folder is None:
@@ -208,11 +192,7 @@ def family_here(spec: ModelSpec) -> str:
 
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:
-    """
-    Raises
-    ------
-    BackendSettingsError
-    """
+    """Raises BackendSettingsError."""
     try:
         content = json.loads((folder / name).read_text(encoding="utf-8"))
     except FileNotFoundError as error:

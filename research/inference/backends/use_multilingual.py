@@ -42,9 +42,7 @@ class EncoderMissingError(Exception):
 def signature_in(language: str) -> str:
     """Make the signature of its word vectors from the package, its version and its files.
 
-    Raises
-    ------
-    EncoderMissingError
+    Raises EncoderMissingError.
     """
     return signature_of({"kind": "encoder", "language": language, **content()})
 
@@ -52,9 +50,7 @@ def signature_in(language: str) -> str:
 def content() -> dict[str, str]:
     """Return the package, its version and the digests of its files.
 
-    Raises
-    ------
-    EncoderMissingError
+    Raises EncoderMissingError.
     """
     spec = importlib.util.find_spec(MODULE)
     try:
@@ -118,10 +114,7 @@ def _sha256(path: Path) -> str:
 class SentenceEncoder:
     """Vectors of 512 numbers for captions in its languages, in a space of its own without images.
 
-    Raises
-    ------
-    research.inference.backends.encoders.ExtraMissingError
-        Where the package is not installed.
+    Raises research.inference.backends.encoders.ExtraMissingError where the package is not installed.
     """
 
     dimensions = DIMENSIONS

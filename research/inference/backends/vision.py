@@ -58,18 +58,11 @@ OF_TEXTS = ("text_config", "text_config_dict")
 class VisionModel:
     """Features of images; the weights are loaded when it is made.
 
-    Parameters
-    ----------
-    source : str
-        A folder as transformers saves it, or a model of the hub with the commit to take: name/model@40 digits.
-    pool : str
-        One of `POOLS`.
+    - `source`: a folder as transformers saves it, or a model of the hub with the commit to take: name/model@40 digits.
+    - `pool`: one of `POOLS`.
 
-    Raises
-    ------
-    EncoderSettingsError
-        Also where weights are missing of what is taken, or the same image has other features each time.
-    research.inference.backends.encoders.ExtraMissingError
+    Raises EncoderSettingsError also where weights are missing of what is taken, or the same image has other features
+    each time. Raises research.inference.backends.encoders.ExtraMissingError.
     """
 
     batch_size = AT_ONCE
@@ -215,9 +208,8 @@ def _check_timm(folder: Path, source: str) -> None:
 def image_encoder(name: str) -> ImageEncoder:
     """Load an encoder: `mobilenet`, or a CLIP-like or vision model in a folder, or name/model@commit of the hub.
 
-    Raises
-    ------
-    research.inference.backends.encoders.EncoderSettingsError, research.inference.backends.encoders.ExtraMissingError
+    Raises research.inference.backends.encoders.EncoderSettingsError or
+    research.inference.backends.encoders.ExtraMissingError.
     """
     if name == mobilenet.NAME:
         return mobilenet.MobileNet()

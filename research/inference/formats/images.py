@@ -33,9 +33,7 @@ def images_in(folder: Path) -> list[str]:
 def read_folder(folder: Path, names: list[str]) -> Iterator[tuple[str, Image.Image]]:
     """Read the images of a folder; yields each with its path.
 
-    Raises
-    ------
-    ImageFileError
+    Raises ImageFileError.
     """
     for name in names:
         with _opened(folder / name, name) as file:
@@ -45,9 +43,7 @@ def read_folder(folder: Path, names: list[str]) -> Iterator[tuple[str, Image.Ima
 def read_collection(collection: Collection) -> Iterator[tuple[str, Image.Image]]:
     """Read the images of a collection; yields each with its key.
 
-    Raises
-    ------
-    ImageFileError
+    Raises ImageFileError.
     """
     for entry in collection.entries.select_related("image").iterator():
         try:
@@ -77,9 +73,7 @@ def read_pairs(path: Path) -> list[tuple[str, str]]:
 
     Each line is {"image": name, "caption": text}, or has "captions", a list of texts. A JSON list of such will do too.
 
-    Raises
-    ------
-    FileProblemsError
+    Raises FileProblemsError.
     """
     pairs: list[tuple[str, str]] = []
     with LineReader(path) as reader:

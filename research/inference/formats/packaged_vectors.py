@@ -19,10 +19,7 @@ GLOVE_MATRIX, GLOVE_WORDS = "glove_6B_50d_emb.npy", "glove_6B_index.parquet"
 def copy_glove(writer_of: WriterOf) -> TableWriter:
     """Copy the GloVe vectors that a package brings.
 
-    Raises
-    ------
-    WordVectorFileError
-        Where the package is not installed.
+    Raises WordVectorFileError where the package is not installed.
     """
     spec = importlib.util.find_spec(GLOVE_MODULE)
     if spec is None or not spec.submodule_search_locations:

@@ -41,9 +41,7 @@ def word_vectors(given: str, *, language: str, copy_to: Path) -> WordVectorSourc
 
     A file is read into a table in the folder `copy_to`, which is made, or holds the same already.
 
-    Raises
-    ------
-    CommandError
+    Raises CommandError.
     """
     if given == NO_VECTORS:
         return None
@@ -57,9 +55,7 @@ def word_vectors(given: str, *, language: str, copy_to: Path) -> WordVectorSourc
 def check_file_to_write(path: Path) -> None:
     """Before hours of work: the file is new, and so can its folder be written to.
 
-    Raises
-    ------
-    CommandError
+    Raises CommandError.
     """
     if path.exists():
         raise CommandError(f"{path} already exists. Remove it, or choose another name.")
@@ -70,9 +66,7 @@ def check_file_to_write(path: Path) -> None:
 def make_folder_to_write(path: Path) -> None:
     """Make the folder of `--out` before hours of work, unless it is there.
 
-    Raises
-    ------
-    CommandError
+    Raises CommandError.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -116,10 +110,7 @@ def add_translator_arguments(parser: ArgumentParser) -> None:
 def load_translator(given: Mapping[str, Any], *, to: Sequence[str]) -> Iterator[LoadedTranslation]:
     """Load the translator that the arguments name.
 
-    Raises
-    ------
-    CommandError
-        Also for what a caller's block raises about the translator or a file.
+    Raises CommandError also for what a caller's block raises about the translator or a file.
     """
     worker_status.prepare_process(processes=1)
     decoding = Decoding(beams=given["beams"], max_tokens=given["max_tokens"])

@@ -64,41 +64,32 @@ class ProjectionConfig:
 
 @dataclass(frozen=True)
 class ProjectionManifest:
-    """The description of a projection, from which its `signature` follows.
-
-    Attributes
-    ----------
-    text : str
-        What captions are made into before they are read (`crosslens_metrics.text.text_version`); `tokenizer` and
-        `normalise` are how.
-    space : str
-        Signature of the image encoder into whose space it projects.
-    vectors : str or None
-        Signature of the word vectors.
-    base : str or None
-        Signature of the projection that was trained further.
-    validation : str or None
-        SHA-256 of the captions by which the epoch was chosen.
-    epoch : int or None
-        The epoch that was chosen.
-    """
+    """The description of a projection, from which its `signature` follows."""
 
     layout: int
     kind: str
     language: str
     text: str
+    """What captions are made into before they are read (`crosslens_metrics.text.text_version`); `tokenizer` and
+    `normalise` are how.
+    """
     tokenizer: str
     normalise: bool
     space: str
+    """Signature of the image encoder into whose space it projects."""
     dimensions: int
     vectors: str | None
+    """Signature of the word vectors."""
     config: dict[str, Any]
     pairs: int
     words_sha256: str
     weights_sha256: str
     base: str | None = None
+    """Signature of the projection that was trained further."""
     validation: str | None = None
+    """SHA-256 of the captions by which the epoch was chosen."""
     epoch: int | None = None
+    """The epoch that was chosen."""
 
     def as_dict(self) -> dict[str, Any]:
         # What was added later is left out where it is not used, so that signatures stay.
@@ -129,9 +120,7 @@ def write_projection(folder: Path, manifest: ProjectionManifest, words: list[str
 def read_projection(folder: Path) -> tuple[ProjectionManifest, list[str], Weights]:
     """Read a folder that `write_projection` wrote, and compare it with its signature.
 
-    Raises
-    ------
-    ProjectionError
+    Raises ProjectionError.
     """
     manifest = read_manifest(folder)
     try:
@@ -148,9 +137,7 @@ def read_projection(folder: Path) -> tuple[ProjectionManifest, list[str], Weight
 def read_manifest(folder: Path) -> ProjectionManifest:
     """Read the manifest of the projection in a folder.
 
-    Raises
-    ------
-    ProjectionError
+    Raises ProjectionError.
     """
     path = folder / MANIFEST
     if not path.is_file():

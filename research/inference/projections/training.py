@@ -90,20 +90,13 @@ def train(
     With validation captions the weights are those of the epoch with the best CIDEr: of each validation image, the
     training caption nearest to its features is scored against its captions.
 
-    Parameters
-    ----------
-    validated : callable
-        Called after each epoch with its number and CIDEr on the x100 scale, where there are validation captions.
-    base : Base, optional
-        Where training begins; `config` has its layers.
+    - `validated`: called after each epoch with its number and CIDEr on the x100 scale, where there are validation
+      captions.
+    - `base`: where training begins; `config` has its layers.
 
-    Raises
-    ------
-    ProjectionError
-        Where a caption's image has no features, there are fewer than two images, the folder holds something else, or
-        memory runs out.
-    research.inference.backends.encoders.ExtraMissingError
-        Where PyTorch is not installed.
+    Raises ProjectionError where a caption's image has no features, there are fewer than two images, the folder holds
+    something else, or memory runs out. Raises research.inference.backends.encoders.ExtraMissingError where PyTorch is
+    not installed.
     """
     rows = _rows_of_images(task)
     checkpoint = folder / CHECKPOINT

@@ -18,20 +18,16 @@ FIRST_WORD = 2
 
 @dataclass(frozen=True)
 class ReadCaptions:
-    """Captions as inputs of the network.
-
-    Attributes
-    ----------
-    bags : ndarray of float32, shape (n, n_words)
-    sequences : ndarray of int64, shape (n, longest)
-        Numbers of words, `PADDING` after the last.
-    means : ndarray of float32, shape (n, dimensions)
-        Mean vector of the words that have one; zero where none has; without columns where there are no vectors.
-    """
+    """Captions as inputs of the network."""
 
     bags: NDArray[np.float32]
+    """Shape (n, n_words)."""
     sequences: NDArray[np.int64]
+    """Shape (n, longest): numbers of words, `PADDING` after the last."""
     means: NDArray[np.float32]
+    """Shape (n, dimensions): mean vector of the words that have one; zero where none has; without columns where there
+    are no vectors.
+    """
 
 
 class CaptionReader:

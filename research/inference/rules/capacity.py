@@ -36,22 +36,15 @@ class WorkNeeds:
 
 @dataclass(frozen=True)
 class WorkerCapacity:
-    """What a worker has.
-
-    Attributes
-    ----------
-    memory : int or None
-        Bytes of the machine, or of the container in it.
-    gpus : int
-        That it may use.
-    gpu_memory : int or None
-        Bytes of the first of them.
-    """
+    """What a worker has."""
 
     modules: frozenset[str] = frozenset()
     memory: int | None = None
+    """Bytes of the machine, or of the container in it."""
     gpus: int = 0
+    """That it may use."""
     gpu_memory: int | None = None
+    """Bytes of the first of them."""
 
 
 def fits(needs: WorkNeeds, capacity: WorkerCapacity) -> bool:

@@ -68,11 +68,8 @@ def neighbours(embedding_set: EmbeddingSet, image_id: int, viewer: User) -> list
 
     Assigned images are left out of the neighbours of others, because that would reveal as much.
 
-    Raises
-    ------
-    research.inference.selectors.embeddings.EmbeddingsUnavailableError
-    KeyError
-        Where the image has no vector.
+    Raises research.inference.selectors.embeddings.EmbeddingsUnavailableError. Raises KeyError where the image has no
+    vector.
     """
     if hidden_from(viewer, [image_id]):
         return []
@@ -91,9 +88,7 @@ def assigned_of(viewer: User, embedding_set: EmbeddingSet) -> set[int]:
 def centre(embedding_set: EmbeddingSet) -> int | None:
     """Find the image with the least mean cosine distance to all others; None if a vector is zero.
 
-    Raises
-    ------
-    research.inference.selectors.embeddings.EmbeddingsUnavailableError
+    Raises research.inference.selectors.embeddings.EmbeddingsUnavailableError.
     """
     key = f"centre-of-{embedding_set.digest}"
     kept: int | None = cache.get(key)

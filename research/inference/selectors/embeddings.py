@@ -104,18 +104,12 @@ class EmbeddingsUnavailableError(Exception):
 
 @dataclass(frozen=True)
 class CollectionEmbeddings:
-    """Vectors of images, or of their captions.
-
-    Attributes
-    ----------
-    ids : ndarray of int64, shape (n,)
-        Primary keys of the images, in rising order.
-    vectors : ndarray of float16 or float32, shape (n, dimensions)
-        Mapped from the file, in the order of the ids.
-    """
+    """Vectors of images, or of their captions."""
 
     ids: NDArray[np.int64]
+    """Shape (n,): primary keys of the images, in rising order."""
     vectors: NDArray[Any]
+    """Shape (n, dimensions): mapped from the file, in the order of the ids."""
 
     def places(self, images: Sequence[int]) -> NDArray[np.intp]:
         """Find the position of each image's vector; -1 if it has none."""
@@ -128,9 +122,7 @@ class CollectionEmbeddings:
     def rows(self, images: Sequence[int]) -> NDArray[np.float32]:
         """Return the vectors of images that all have one, shape (n_images, dimensions).
 
-        Raises
-        ------
-        KeyError
+        Raises KeyError.
         """
         places = self.places(images)
         if (places < 0).any():
@@ -149,9 +141,7 @@ class NearImage:
 def open_set(embeddings: EmbeddingSet) -> CollectionEmbeddings:
     """Open the vectors of a complete set. From object storage, they are copied to this machine once.
 
-    Raises
-    ------
-    EmbeddingsUnavailableError
+    Raises EmbeddingsUnavailableError.
     """
     if not embeddings.file:
         raise EmbeddingsUnavailableError(_("These vectors are still being computed."))
@@ -169,10 +159,7 @@ def nearest(embeddings: CollectionEmbeddings, image: int, *, count: int = MAX_NE
     Exact: all are looked at, some at a time, in memory that does not grow with them. Of equally near ones those with
     the lower primary keys come. A vector of zeros is near to nothing, and has no neighbours.
 
-    Raises
-    ------
-    KeyError
-        Where the image has no vector.
+    Raises KeyError where the image has no vector.
     """
     query = embeddings.rows([image])[0]
     length = np.sqrt(np.dot(query, query))
@@ -204,12 +191,7 @@ def nearest(embeddings: CollectionEmbeddings, image: int, *, count: int = MAX_NE
 def representative(embeddings: CollectionEmbeddings, images: Sequence[int]) -> int:
     """Find the image with the least mean cosine distance to the others; all must have a vector. Returns its position.
 
-    Raises
-    ------
-    KeyError
-        Where one has no vector.
-    ValueError
-        Where a vector has no direction.
+    Raises KeyError where one has no vector. Raises ValueError where a vector has no direction.
     """
     return most_central(embeddings.rows(images))
 

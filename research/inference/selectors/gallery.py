@@ -115,12 +115,7 @@ def hidden_from(viewer: User, images: Iterable[int]) -> set[int]:
 
 
 def check_not_hidden(viewer: User, image: int) -> None:
-    """
-    Raises
-    ------
-    Http404
-        The image is assigned to `viewer`.
-    """
+    """Raises Http404: the image is assigned to `viewer`."""
     if hidden_from(viewer, [image]):
         raise Http404(gettext("This image is in a batch that is assigned to you. Submit that batch first."))
 
@@ -259,11 +254,7 @@ def caption_choices(collection: Collection, viewer: User, asked: str) -> Choices
 
 
 def caption_condition(collection: Collection, viewer: User, asked: str) -> Q:
-    """
-    Raises
-    ------
-    FilterError
-    """
+    """Raises FilterError."""
     english = ModelCaption.objects.filter(language=ENGLISH, image=OuterRef("image"))
     kind, _by, number = asked.partition(BY)
     models = _models(collection, viewer)

@@ -27,9 +27,7 @@ def folder_of(signature: str) -> Path:
 def vectors_of(signature: str) -> WordVectorSource:
     """Open the vectors with exactly this signature.
 
-    Raises
-    ------
-    WordVectorsUnavailableError
+    Raises WordVectorsUnavailableError.
     """
     key = (Path(settings.VECTORS), signature)
     with _opening:

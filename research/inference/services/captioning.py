@@ -243,9 +243,7 @@ def captioning_kind(run: Run, model: CaptioningModel) -> CaptioningJob:
 def check_cost(prices: TokenPrices | None, used: tuple[int, int]) -> None:
     """Check that the tokens that were used have not reached an endpoint's limit.
 
-    Raises
-    ------
-    BackendSettingsError
+    Raises BackendSettingsError.
     """
     if prices is None or prices.limit is None:
         return
@@ -281,10 +279,7 @@ def _checked_text(text: str | FailedImage) -> str | FailedImage:
 def store_captions(model: CaptioningModel, run: Run, outcomes: Sequence[PartOutcome], *, now: datetime) -> int:
     """Store captions, except where another run of the model has stored one in the meantime.
 
-    Raises
-    ------
-    IntegrityError
-        If another run is doing so at this moment: try the transaction again.
+    Raises IntegrityError if another run is doing so at this moment: try the transaction again.
     """
     if not outcomes:
         return 0
@@ -323,10 +318,8 @@ def translated_texts(
 
     If memory runs out, the translator keeps the `batch_size` that fitted.
 
-    Raises
-    ------
-    research.inference.backends.captioners.BackendSettingsError, research.inference.backends.captioners.BackendDownError
-        Where no text is to blame.
+    Raises research.inference.backends.captioners.BackendSettingsError or
+    research.inference.backends.captioners.BackendDownError where no text is to blame.
     """
 
     def translate(chosen: slice) -> list[GeneratedCaption | FailedImage]:

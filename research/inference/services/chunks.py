@@ -37,21 +37,14 @@ def claim(*, run_id: int, worker: str, now: datetime) -> tuple[Chunk, str] | Non
 
 
 def extend(chunk: Chunk, *, now: datetime) -> None:
-    """
-    Raises
-    ------
-    LeaseLostError
-    """
+    """Raises LeaseLostError."""
     _update(chunk, now=now)
 
 
 def record_stored(chunk: Chunk, *, now: datetime, is_complete: bool) -> None:
     """Record that this transaction stores results of the chunk; if `is_complete`, the last ones.
 
-    Raises
-    ------
-    LeaseLostError
-        The transaction must be rolled back.
+    Raises LeaseLostError: the transaction must be rolled back.
     """
     if is_complete:
         _update(chunk, now=now, state=JobState.DONE, lease_until=None, holder="", attempts=0)

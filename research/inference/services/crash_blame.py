@@ -51,12 +51,7 @@ class CrashBlame:
         self._last_good: tuple[PendingImage, Any, str] | None = None
 
     def record(self, outcomes: Iterable[PartOutcome]) -> None:
-        """
-        Raises
-        ------
-        RunFailedError
-            After too many crashes in a row, if the model is to blame.
-        """
+        """Raises RunFailedError after too many crashes in a row, if the model is to blame."""
         for outcome in outcomes:
             if isinstance(outcome.result, CrashedImage):
                 self.crashed_ids.add(outcome.image.image_id)
@@ -72,12 +67,7 @@ class CrashBlame:
             self._last_good = good.image, prepared, good.part
 
     def refuse_model_that_fails(self, last: CrashedImage) -> None:
-        """
-        Raises
-        ------
-        RunFailedError
-            Unless the model takes what it took before, so that the images were to blame after all.
-        """
+        """Raises RunFailedError unless the model takes what it took before: then the images were to blame after all."""
         if not self._still_works():
             message = _("The model failed on every image. %(reason)s The log below has the traceback.")
             raise RunFailedError(message % {"reason": last.reason}, last.traceback)

@@ -189,10 +189,7 @@ def put_together(of: EmbeddingSet) -> None:
 
     May be done twice, also at the same time: the same vectors are the same file.
 
-    Raises
-    ------
-    EncoderSettingsError
-        Where vectors are gone from storage.
+    Raises EncoderSettingsError where vectors are gone from storage.
     """
     chunks = list(of.run.chunks.filter(state=JobState.DONE))
     failed = set(RunFailure.objects.filter(run=of.run_id).values_list("image_id", flat=True))
@@ -305,11 +302,8 @@ def text_vectors(*, encoder: Encoder, texts: Sequence[str], language: str) -> Te
 
     What is known of the encoder then is to be kept by `services.encoders.keep_facts`.
 
-    Raises
-    ------
-    EncoderSettingsError
-        Also where it is of another language.
-    research.inference.backends.encoders.ExtraMissingError
+    Raises EncoderSettingsError also where it is of another language. Raises
+    research.inference.backends.encoders.ExtraMissingError.
     """
     if encoder.signature and encoder.dimensions:
         signature, space, dimensions = encoder.signature, encoder.space, encoder.dimensions

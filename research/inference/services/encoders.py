@@ -20,10 +20,8 @@ from research.inference.services.worker_status import DEFAULT
 def register(*, by: User | None, **about: Unpack[ModelRegistration]) -> Encoder:
     """Register an encoder for runs and scores. Nothing is loaded.
 
-    Raises
-    ------
-    EncoderSettingsError
-        Where the name is taken, there is no such backend, or it does not take the source or an option.
+    Raises EncoderSettingsError where the name is taken, there is no such backend, or it does not take the source or an
+    option.
     """
     name, source = about["name"].strip(), about.get("source", "").strip()
     if not name:
@@ -66,9 +64,7 @@ def visual_encoders(project: Project | None = None) -> list[Encoder]:
 def load(encoder: Encoder) -> LoadedEncoder:
     """Load the encoder with its weights, or take it from the cache. It takes long and needs no database.
 
-    Raises
-    ------
-    EncoderSettingsError, research.inference.backends.encoders.ExtraMissingError
+    Raises EncoderSettingsError or research.inference.backends.encoders.ExtraMissingError.
     """
     key = ("vectors", encoder.backend, encoder.source, encoder.options)
     loaded: LoadedEncoder = model_cache.cached(key, lambda: encoder_named(encoder.backend).load(encoder.spec))
@@ -92,9 +88,7 @@ class EncoderFacts(Protocol):
 def keep_facts(encoder: Encoder, facts: EncoderFacts) -> None:
     """Store the facts of a loaded encoder. If different ones are stored already, the encoder is refused.
 
-    Raises
-    ------
-    EncoderSettingsError
+    Raises EncoderSettingsError.
     """
     values = {"signature": facts.signature, "space": facts.space, "dimensions": facts.dimensions}
     if not Encoder.objects.filter(pk=encoder.pk, signature="").update(**values):

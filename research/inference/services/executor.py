@@ -275,11 +275,7 @@ class Executor:
         self._renew_leases()
 
     def _record(self, claimed: ClaimedChunk, outcomes: Sequence[PartOutcome]) -> None:
-        """
-        Raises
-        ------
-        RunFailedError
-        """
+        """Raises RunFailedError."""
         self._blame.record(outcomes)
         claimed.unstored += outcomes
         claimed.parts_left -= len(outcomes)

@@ -32,31 +32,21 @@ RUN_ERRORS = (BackendSettingsError, BackendDownError, ExtraMissingError, Encoder
 
 @dataclass(frozen=True)
 class PendingImage:
-    """An image of a chunk, with what is still to be made for it.
-
-    Attributes
-    ----------
-    key : str
-        SHA-256 of the original file.
-    parts : tuple of str
-        What is to be made: language tags, or `WHOLE`.
-    original : str
-        Name of the original in storage; "" where the model needs no pixels.
-    pixels : int
-        Of the original.
-    text : str
-        The input where it is a text.
-    refused : str
-        Why nothing can be made for it. The image fails alone, and the model never sees it.
-    """
+    """An image of a chunk, with what is still to be made for it."""
 
     image_id: int
     key: str
+    """SHA-256 of the original file."""
     parts: tuple[str, ...] = (WHOLE,)
+    """What is to be made: language tags, or `WHOLE`."""
     original: str = ""
+    """Name of the original in storage; "" where the model needs no pixels."""
     pixels: int = 0
+    """Of the original."""
     text: str = ""
+    """The input where it is a text."""
     refused: str = ""
+    """Why nothing can be made for it. The image fails alone, and the model never sees it."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +76,9 @@ class JobKind(Protocol):
     def load(self) -> Mapping[str, str]:
         """Load the model and describe it.
 
-        Raises
-        ------
-        research.inference.backends.captioners.BackendSettingsError,
-        research.inference.backends.encoders.ExtraMissingError research.inference.backends.encoders.EncoderSettingsError
+        Raises research.inference.backends.captioners.BackendSettingsError or
+        research.inference.backends.encoders.ExtraMissingError
+        research.inference.backends.encoders.EncoderSettingsError.
         """
 
     def pending(self, chunk: Chunk) -> list[PendingImage]:
@@ -104,9 +93,7 @@ class JobKind(Protocol):
     def compute(self, images: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any | FailedImage]:
         """Compute `part` for each image. Called in another thread than the one with the database.
 
-        Raises
-        ------
-        research.inference.backends.captioners.OutOfMemoryError
+        Raises research.inference.backends.captioners.OutOfMemoryError.
         """
 
     def store(self, chunk: Chunk, outcomes: Sequence[PartOutcome], *, now: datetime) -> int:
@@ -118,10 +105,7 @@ class JobKind(Protocol):
     def count_usage(self) -> None:
         """Store what was used since the last call, such as tokens of an endpoint.
 
-        Raises
-        ------
-        research.inference.backends.captioners.BackendSettingsError
-            Where the run would cost more than it may.
+        Raises research.inference.backends.captioners.BackendSettingsError where the run would cost more than it may.
         """
 
     def finish(self, run: Run) -> None:
@@ -152,11 +136,7 @@ class BatchResult:
 def compute_batch(
     job_kind: JobKind, images: Sequence[PendingImage], prepared: Sequence[Any], part: str, *, size: int
 ) -> BatchResult:
-    """
-    Raises
-    ------
-    BackendSettingsError, BackendDownError, ExtraMissingError, EncoderSettingsError
-    """
+    """Raises BackendSettingsError, BackendDownError, ExtraMissingError or EncoderSettingsError."""
     results, size = computed_apart(
         lambda chosen: job_kind.compute(images[chosen], prepared[chosen], part),
         [f"Image {image.key}, {part}" for image in images],
@@ -176,9 +156,7 @@ def computed_apart(
     Also returns how many at once fitted in memory. What does not fit even by itself is a crash and not a plain failure:
     if everything is too large, something else has taken the memory.
 
-    Raises
-    ------
-    BackendSettingsError, BackendDownError, ExtraMissingError, EncoderSettingsError
+    Raises BackendSettingsError, BackendDownError, ExtraMissingError or EncoderSettingsError.
     """
 
     def results(chosen: slice) -> list[Any]:

@@ -28,12 +28,7 @@ T = TypeVar("T")
 
 
 def backend_of(registered: CaptioningModel | Translator) -> Backend | TranslatorBackend:
-    """
-    Raises
-    ------
-    research.inference.backends.captioners.BackendSettingsError
-        It is not installed here.
-    """
+    """Raises research.inference.backends.captioners.BackendSettingsError: it is not installed here."""
     if isinstance(registered, Translator):
         return registry.translator_named(registered.backend)
     return registry.backend_named(registered.backend)
@@ -46,20 +41,16 @@ def languages_of(model: CaptioningModel) -> dict[str, str]:
 
 
 def captioner(model: CaptioningModel) -> Captioner:
-    """
-    Raises
-    ------
-    research.inference.backends.captioners.BackendSettingsError, research.inference.backends.encoders.ExtraMissingError
+    """Raises research.inference.backends.captioners.BackendSettingsError or
+    research.inference.backends.encoders.ExtraMissingError.
     """
     key = ("captions", model.backend, model.source, model.options, model.is_pivot)
     return cached(key, lambda: backend_of(model).load(model.spec))
 
 
 def translation(translator: Translator) -> LoadedTranslator:
-    """
-    Raises
-    ------
-    research.inference.backends.captioners.BackendSettingsError, research.inference.backends.encoders.ExtraMissingError
+    """Raises research.inference.backends.captioners.BackendSettingsError or
+    research.inference.backends.encoders.ExtraMissingError.
     """
     key = ("translation", translator.backend, translator.source, translator.options)
     return cached(key, lambda: backend_of(translator).load(translator.spec))

@@ -56,12 +56,7 @@ class TranslatedRegistration(_NamedFields):
 
 
 def save_new(row: Row, *, name_taken: BackendSettingsError) -> Row:
-    """
-    Raises
-    ------
-    BackendSettingsError
-        `name_taken`, where what is used beside `row` has its name.
-    """
+    """Raises BackendSettingsError: `name_taken`, where what is used beside `row` has its name."""
     # What is shared with all may be used beside what is one's own, and goes by its name, too.
     if is_name_taken(row):
         raise name_taken
@@ -76,10 +71,8 @@ def save_new(row: Row, *, name_taken: BackendSettingsError) -> Row:
 def register_model(*, is_pivot: bool = False, by: User | None, **about: Unpack[ModelRegistration]) -> CaptioningModel:
     """Register a model for runs.
 
-    Raises
-    ------
-    BackendSettingsError
-        Where the name is taken, there is no such backend, or it does not take the source or an option.
+    Raises BackendSettingsError where the name is taken, there is no such backend, or it does not take the source or an
+    option.
     """
     model = CaptioningModel(**about, is_pivot=is_pivot, created_by=by)
     return _checked(model, _("It cannot write any language as set up here. Say which languages it writes."))
@@ -88,9 +81,7 @@ def register_model(*, is_pivot: bool = False, by: User | None, **about: Unpack[M
 def register_translated_model(*, by: User | None, **about: Unpack[TranslatedRegistration]) -> CaptioningModel:
     """Register a model whose captions are machine translations of another's English ones.
 
-    Raises
-    ------
-    BackendSettingsError
+    Raises BackendSettingsError.
     """
     if about["english_model"].english_model_id is not None:
         raise BackendSettingsError(
@@ -100,11 +91,7 @@ def register_translated_model(*, by: User | None, **about: Unpack[TranslatedRegi
 
 
 def register_translator(*, by: User | None, **about: Unpack[ModelRegistration]) -> Translator:
-    """
-    Raises
-    ------
-    BackendSettingsError
-    """
+    """Raises BackendSettingsError."""
     translator = Translator(**about, created_by=by)
     return _checked(
         translator, _("It cannot translate into any language as set up here. Say which languages it knows.")
@@ -114,10 +101,7 @@ def register_translator(*, by: User | None, **about: Unpack[ModelRegistration]) 
 def edit_model(*, model: CaptioningModel, name: str, description: str, by: User | None, now: datetime) -> None:
     """Change the details of a model. Its source and options stay: what it made follows from them.
 
-    Raises
-    ------
-    BackendSettingsError
-        Where the name is taken, or the model has captions: scores and releases name it.
+    Raises BackendSettingsError where the name is taken, or the model has captions: scores and releases name it.
     """
     with transaction.atomic():
         locked = CaptioningModel.objects.select_for_update(no_key=True).get(pk=model.pk)
@@ -142,10 +126,7 @@ def has_captions(model: CaptioningModel) -> bool:
 def set_retired(*, model: CaptioningModel, is_retired: bool, by: User | None, now: datetime) -> None:
     """Retire a model and its variants, or restore them. Runs, captions and scores of a retired model stay.
 
-    Raises
-    ------
-    BackendSettingsError
-        Where workers are at a run of it.
+    Raises BackendSettingsError where workers are at a run of it.
     """
     with transaction.atomic():
         family = model.family()
@@ -173,10 +154,8 @@ def give_model(
 ) -> None:
     """Change the owner of a model and its variants.
 
-    Raises
-    ------
-    core.people.services.ownership.OwnerRefusedError
-        Also where what it translates from or with is not as widely shared.
+    Raises core.people.services.ownership.OwnerRefusedError also where what it translates from or with is not as widely
+    shared.
     """
     check_parts([model.english_model, model.translator], project=project, is_shared=is_shared)
     change_owner(things=model.family(), project=project, is_shared=is_shared, by=by, now=now)
@@ -211,10 +190,7 @@ def uses_of_model(model: CaptioningModel) -> dict[str, int]:
 def delete_model(*, model: CaptioningModel, by: User, now: datetime) -> None:
     """Delete a model with its variants, runs and captions.
 
-    Raises
-    ------
-    ModelUsedError
-        A round, comparison, score or anything else uses it, or a worker is at one of its runs.
+    Raises ModelUsedError: a round, comparison, score or anything else uses it, or a worker is at one of its runs.
     """
     family = [one.pk for one in model.family()]
     try:
@@ -240,10 +216,7 @@ def delete_model(*, model: CaptioningModel, by: User, now: datetime) -> None:
 def merge_model(*, model: CaptioningModel, into: CaptioningModel, by: User, now: datetime) -> int:
     """Give the captions of an imported model to another that is the same, and delete it; return how many moved.
 
-    Raises
-    ------
-    ModelUsedError
-        Something uses it, or the other has different captions of the same images.
+    Raises ModelUsedError: something uses it, or the other has different captions of the same images.
     """
     with transaction.atomic():
         theirs = ModelCaption.objects.filter(model=into, image=OuterRef("image"), language=OuterRef("language"))

@@ -37,9 +37,7 @@ class UnreadableImageError(Exception):
 def read_image(name: str, *, side: int | None, pixels: int) -> Pillow.Image:
     """Read the image of that name in storage, and reduce its shorter side to `side`.
 
-    Raises
-    ------
-    UnreadableImageError
+    Raises UnreadableImageError.
     """
     with _large if pixels > LARGE_PIXELS else nullcontext():
         try:

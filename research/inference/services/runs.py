@@ -66,9 +66,7 @@ def start(
     Where the model's captions were made with another decoding, the run is that of a variant, which is made where there
     is none, and named `name`, or by what differs.
 
-    Raises
-    ------
-    WorkRefusedError
+    Raises WorkRefusedError.
     """
     if not model.is_pivot:
         decoding = replace(decoding, is_consistent=False)
@@ -121,9 +119,7 @@ def start_embeddings(
 
     Tell workers of it with `research.inference.tasks.ask_for_run`.
 
-    Raises
-    ------
-    WorkRefusedError
+    Raises WorkRefusedError.
     """
     if (captions_of is None) != (language is None):
         raise WorkRefusedError(
@@ -175,9 +171,7 @@ def create_run(*, to_do: Sequence[int], total: int, already: int, now: datetime,
 def check_runnable(model: CaptioningModel, languages: Some[Language], decoding: Decoding) -> str:
     """Check that the model can run; returns the queue of the workers that can run it.
 
-    Raises
-    ------
-    WorkRefusedError
+    Raises WorkRefusedError.
     """
     if model.retired_at is not None:
         raise WorkRefusedError(_("“%(name)s” is retired. Restore it first.") % {"name": model.name})
@@ -267,10 +261,7 @@ def _check_english(model: CaptioningModel, collection: Collection) -> list[str]:
 def change_owner_of_run(*, run: Run, project: Project | None, is_shared: bool, by: User | None, now: datetime) -> None:
     """Change the owner of a run.
 
-    Raises
-    ------
-    core.people.services.ownership.OwnerRefusedError
-        Also where the project may not use what it is made of.
+    Raises core.people.services.ownership.OwnerRefusedError also where the project may not use what it is made of.
     """
     sets = EmbeddingSet.objects.filter(run=run).select_related("captions_of")
     parts = [run.collection, run.model, run.encoder, *(one.captions_of for one in sets)]
@@ -281,10 +272,7 @@ def change_owner_of_run(*, run: Run, project: Project | None, is_shared: bool, b
 def retry(run: Run, *, now: datetime) -> int:
     """Queue the chunks with failed images again; returns the number of failures that were undone.
 
-    Raises
-    ------
-    WorkRefusedError
-        Where workers are at it, nothing failed, or its model is retired.
+    Raises WorkRefusedError where workers are at it, nothing failed, or its model is retired.
     """
     check_not_retired(run)
     with transaction.atomic():
@@ -350,9 +338,7 @@ def start_trial(
 ) -> Run:
     """Start a run of `model` over one image of `collection`. Then call `research.inference.tasks.ask_for_run`.
 
-    Raises
-    ------
-    WorkRefusedError
+    Raises WorkRefusedError.
     """
     if not model.is_pivot:
         decoding = replace(decoding, is_consistent=False)

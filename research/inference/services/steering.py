@@ -40,9 +40,7 @@ def log_event(
 def pause(work: Run | Training, *, now: datetime) -> None:
     """Pause the work. Workers store the batch that they are at; that of a training finishes the step.
 
-    Raises
-    ------
-    WorkRefusedError
+    Raises WorkRefusedError.
     """
     _change_state(work, to=RunState.PAUSED, frm=UNFINISHED_STATES, message=_("Paused."), now=now)
 
@@ -50,9 +48,7 @@ def pause(work: Run | Training, *, now: datetime) -> None:
 def resume(work: Run | Training, *, now: datetime) -> None:
     """Resume the work. Then call `research.inference.tasks.ask_for_run` or `ask_for_training`.
 
-    Raises
-    ------
-    WorkRefusedError
+    Raises WorkRefusedError.
     """
     to, values = RunState.QUEUED, dict[str, Any]()
     if isinstance(work, Run):
@@ -69,9 +65,7 @@ def resume(work: Run | Training, *, now: datetime) -> None:
 def cancel(work: Run | Training, *, now: datetime) -> None:
     """Cancel the work for good. The results of a run stay; the checkpoints of a training are deleted.
 
-    Raises
-    ------
-    WorkRefusedError
+    Raises WorkRefusedError.
     """
     frm = (*UNFINISHED_STATES, RunState.PAUSED, RunState.FAILED)
     _change_state(work, to=RunState.CANCELLED, frm=frm, message=_("Cancelled."), now=now)

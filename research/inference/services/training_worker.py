@@ -249,9 +249,7 @@ class _TrainingSlice:
     def _report(self) -> None:
         """Renew the lease, and store what was reported; notice if somebody paused or cancelled the training.
 
-        Raises
-        ------
-        LeaseLostError
+        Raises LeaseLostError.
         """
         reports, now = self._watcher.reports(), self._clock()
         renewed_at = time.monotonic()

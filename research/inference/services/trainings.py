@@ -53,20 +53,12 @@ def start(
 ) -> Training:
     """Request a training. Then call `research.inference.tasks.ask_for_training`.
 
-    Parameters
-    ----------
-    base : CaptioningModel or None
-        None: a new small model.
-    features : Encoder or None
-        Whose features the small model captions; None: it sees the images.
-    training, validation : sequence of Example
-        Images by the SHA-256 of their files. They are kept as they are now.
-    evaluated : collection of str
-        Images that must be in neither.
+    - `base`: none: a new small model.
+    - `features`: whose features the small model captions; None: it sees the images.
+    - `training` and `validation`: images by the SHA-256 of their files. They are kept as they are now.
+    - `evaluated`: images that must be in neither.
 
-    Raises
-    ------
-    WorkRefusedError
+    Raises WorkRefusedError.
     """
     try:
         options.check()
@@ -178,10 +170,7 @@ def _written(training: Sequence[TrainingExample], validation: Sequence[TrainingE
 def read_data(training: Training) -> tuple[list[TrainingExample], list[TrainingExample]]:
     """Read the captions for training and for validation.
 
-    Raises
-    ------
-    TrainingError
-        Where they are not those that were stored.
+    Raises TrainingError where they are not those that were stored.
     """
     found: dict[str, list[TrainingExample]] = {"training": [], "validation": []}
     try:

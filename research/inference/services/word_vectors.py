@@ -63,10 +63,7 @@ class ImportedVectors:
 def import_table(*, path: Path, name: str, language: Language, format: FileFormat, now: datetime) -> ImportedVectors:
     """Import a local word2vec or GloVe file, plain or gzipped.
 
-    Raises
-    ------
-    WordVectorFileError
-        With the line of the file and the reason, or where the name belongs to other vectors.
+    Raises WordVectorFileError with the line of the file and the reason, or where the name belongs to other vectors.
     """
     source = f"{path.name} ({format})"
     return _import(
@@ -77,9 +74,7 @@ def import_table(*, path: Path, name: str, language: Language, format: FileForma
 def import_packaged(*, name: str, now: datetime, language: Language | None = None) -> ImportedVectors:
     """Import the vectors of an installed package: one of `PACKAGED`.
 
-    Raises
-    ------
-    WordVectorFileError
+    Raises WordVectorFileError.
     """
     packaged = PACKAGED.get(name)
     if packaged is None:
@@ -98,9 +93,7 @@ def import_packaged(*, name: str, now: datetime, language: Language | None = Non
 def check_vectors(*, signature: str) -> WordVectorSet:
     """Read all bytes of the files, and compare them with the signature.
 
-    Raises
-    ------
-    WordVectorsUnavailableError
+    Raises WordVectorsUnavailableError.
     """
     vectors = WordVectorSet.objects.filter(signature=signature).first()
     if vectors is None:

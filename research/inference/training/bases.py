@@ -31,11 +31,8 @@ SMALL = "a new small model"
 def new_captioner(folder: Path, captions: Sequence[str], *, seed: int) -> None:
     """Save a model with random weights into `folder`, whose tokens are learned from the captions.
 
-    Raises
-    ------
-    TrainingError
-        Where the folder holds a model already.
-    research.inference.backends.encoders.ExtraMissingError
+    Raises TrainingError where the folder holds a model already. Raises
+    research.inference.backends.encoders.ExtraMissingError.
     """
     library = quiet_transformers()
     tokenizer = _begun(folder, captions)
@@ -54,10 +51,8 @@ def new_captioner(folder: Path, captions: Sequence[str], *, seed: int) -> None:
 def new_feature_decoder(folder: Path, captions: Sequence[str], *, features: Mapping[str, Any], seed: int) -> None:
     """Save a decoder with random weights for the features of an encoder; see `feature_decoder`.
 
-    Raises
-    ------
-    TrainingError, research.inference.backends.captioners.BackendSettingsError,
-    research.inference.backends.encoders.ExtraMissingError
+    Raises TrainingError, research.inference.backends.captioners.BackendSettingsError or
+    research.inference.backends.encoders.ExtraMissingError.
     """
     encoder = load_encoder(features)
     about = {"feature_dimensions": int(encoder.dimensions), "features_signature": encoder.signature}
@@ -138,10 +133,7 @@ def small_base(
 ) -> Path:
     """Return the folder of a small model with random weights, which is made where it is not there.
 
-    Parameters
-    ----------
-    features : mapping or None
-        The encoder whose features it captions; None: it sees the images.
+    - `features`: the encoder whose features it captions; None: it sees the images.
     """
     if not (folder / "config.json").exists():
         texts = [text for one in examples for text in (one.stabiliser, one.caption)]

@@ -33,10 +33,7 @@ CURVE = "curve.jsonl"
 class TrainingCheckpoints:
     """The checkpoints in a training's folder.
 
-    Parameters
-    ----------
-    run : str
-        Signature of the training; those of another one are refused.
+    - `run`: signature of the training; those of another one are refused.
     """
 
     def __init__(self, folder: Path, run: str) -> None:
@@ -47,10 +44,7 @@ class TrainingCheckpoints:
     ) -> None:
         """Save a checkpoint, and forget the earlier one of its kind.
 
-        Raises
-        ------
-        TrainingError
-            Where the disk has no room for it; the earlier one stays.
+        Raises TrainingError where the disk has no room for it; the earlier one stays.
         """
         from safetensors.torch import save_file
 
@@ -80,10 +74,7 @@ class TrainingCheckpoints:
     def state(self, kind: str) -> dict[str, Any] | None:
         """Read what a checkpoint says of itself, or None if there is none.
 
-        Raises
-        ------
-        TrainingError
-            Where it belongs to another training or cannot be read.
+        Raises TrainingError where it belongs to another training or cannot be read.
         """
         folder = self._named(kind)
         if folder is None:

@@ -41,9 +41,7 @@ def read_examples(path: Path, *, language: str = "") -> list[TrainingExample]:
     Each line has `image`, `caption` or `captions`, `language` unless it is given here, and perhaps `stabiliser`, or
     `stabilisers`, one for each caption.
 
-    Raises
-    ------
-    crosslens_metrics.formats.problems.FileProblemsError
+    Raises crosslens_metrics.formats.problems.FileProblemsError.
     """
     examples: list[TrainingExample] = []
     with LineReader(path) as reader:
@@ -79,10 +77,7 @@ def split_by_image(
 
     An image's side follows from its name and the seed, so that more captions of the same images change nothing.
 
-    Raises
-    ------
-    TrainingError
-        Where one of the sides would be empty.
+    Raises TrainingError where one of the sides would be empty.
     """
     if not 0 < share < 1:
         raise TrainingError(_("The share for validation must be between 0 and 1."))
@@ -108,9 +103,7 @@ def check_split(
 ) -> None:
     """Refuse splits that are empty or share images, and images of an evaluation set.
 
-    Raises
-    ------
-    TrainingError
+    Raises TrainingError.
     """
     for examples, name in ((training, _("training")), (validation, _("validation"))):
         if not examples:
@@ -146,10 +139,7 @@ def as_targets(examples: Sequence[TrainingExample], targets: TrainingTargets) ->
     With `PIVOT`, it is the one given or, of captions without, the English caption of the image at the same place, such
     as the one that it was translated from. With `CONSISTENT`, it is the first of the image for all of its captions.
 
-    Raises
-    ------
-    TrainingError
-        Where an image has no English caption and no stabiliser.
+    Raises TrainingError where an image has no English caption and no stabiliser.
     """
     if targets == TrainingTargets.PLAIN:
         return [replace(example, stabiliser="") for example in examples]

@@ -109,11 +109,7 @@ class TrainingOptions:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TrainingOptions:
-        """
-        Raises
-        ------
-        TrainingError
-        """
+        """Raises TrainingError."""
         unknown = sorted(set(values) - {field.name for field in fields(cls)})
         if unknown:
             raise TrainingError(_("There is no option “%(option)s”.") % {"option": unknown[0]})
@@ -122,11 +118,7 @@ class TrainingOptions:
         return options
 
     def check(self) -> None:
-        """
-        Raises
-        ------
-        TrainingError
-        """
+        """Raises TrainingError."""
         for name in ("steps", "batch_size", "validate_every", "lora_rank", "lora_alpha", "max_tokens"):
             if getattr(self, name) < 1:
                 raise TrainingError(_("“%(option)s” must be at least 1.") % {"option": name})

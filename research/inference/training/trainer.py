@@ -113,16 +113,10 @@ def train_captioner(
 ) -> TrainingOutcome:
     """Train the captioner, and export the best model into `folder`/model.
 
-    Parameters
-    ----------
-    run : str
-        Signature of base, data, options and code: checkpoints of another run are refused.
-    folder : Path
-        What is kept of the training. If it holds a checkpoint of this run, training continues from there.
+    - `run`: signature of base, data, options and code: checkpoints of another run are refused.
+    - `folder`: what is kept of the training. If it holds a checkpoint of this run, training continues from there.
 
-    Raises
-    ------
-    TrainingError
+    Raises TrainingError.
     """
     options.check()
     folder.mkdir(parents=True, exist_ok=True)
@@ -223,12 +217,7 @@ class _CaptionerTrainer:
         self._watcher.resumed(self._step)
 
     def _stepped(self, step: int) -> StepRecord:
-        """
-        Raises
-        ------
-        FloatingPointError
-            Where the loss is not a number. The weights are as before.
-        """
+        """Raises FloatingPointError where the loss is not a number. The weights are as before."""
         places = examples_of_step(self._options, len(self._training), step)
         rate = learning_rate(self._options, step)
         total = self._fitted(partial(self._changed, step, places, rate))

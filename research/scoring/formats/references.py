@@ -54,23 +54,14 @@ def reference_lines(
 ) -> Iterator[ReferenceLine | LineError]:
     """What each line says, in the order of the file.
 
-    Parameters
-    ----------
-    language : str
-        Tag of the only language to be taken, in which lines without one are; or empty, to take all `known` ones.
-    known : iterable of str
-        Tags of languages.
-    otherwise : str, optional
-        Tag of what does not say its language, where all are taken.
-    said : mapping of str to str, optional
-        Names of columns that somebody gave.
-    folder : str, optional
-        In which the images are looked for first.
+    - `language`: tag of the only language to be taken, in which lines without one are; or empty, to take all `known`
+      ones.
+    - `known`: tags of languages.
+    - `otherwise`: tag of what does not say its language, where all are taken.
+    - `said`: names of columns that somebody gave.
+    - `folder`: in which the images are looked for first.
 
-    Raises
-    ------
-    FileRefusedError
-        Where nothing in the file can be read.
+    Raises FileRefusedError where nothing in the file can be read.
     """
     reader = _ReferenceReader(language, frozenset(known), otherwise)
     for row in captions_of(file, said=said, folder=folder):

@@ -54,10 +54,7 @@ def score_rows(
 
     Figures of images by CIDEr are weighed as those of the file of figures are, whose signatures say how.
 
-    Raises
-    ------
-    ImageFilterError
-        If the filter cannot be applied to one of the languages.
+    Raises ImageFilterError if the filter cannot be applied to one of the languages.
     """
     cells = restricted_figures(score_cells(project), project=project, filter=filter, budget=budget)
     if has_images:

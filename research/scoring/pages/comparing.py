@@ -57,10 +57,7 @@ def compare_page(
 ) -> dict[str, Any]:
     """Prepare the comparison; `viewer` is None if no images may be shown.
 
-    Raises
-    ------
-    ImageFilterError
-        If the filter cannot be applied to the language.
+    Raises ImageFilterError if the filter cannot be applied to the language.
     """
     names = common_metrics(test, base)
     only = None if filter.is_all else restriction(filter, project=test.project)

@@ -39,12 +39,8 @@ def check_metrics(
     has_english: bool = False,
     has_features: bool = False,
 ) -> None:
-    """
-    Raises
-    ------
-    MetricChoiceError
-        Where no metric is named or one is not known, or one lacks what it needs: references, word vectors in
-        `language`, an encoder of the captions, English references, features of the images.
+    """Raises MetricChoiceError where no metric is named or one is not known, or one lacks what it needs: references,
+    word vectors in `language`, an encoder of the captions, English references, features of the images.
     """
     if not metrics:
         raise MetricChoiceError(_("Choose a metric."))

@@ -110,10 +110,7 @@ def restricted_figures(
     CIDEr does, so many are computed anew as `budget` allows; the others stay weighed by all images of their pass, and
     their signatures say so.
 
-    Raises
-    ------
-    ImageFilterError
-        If the filter cannot be applied to one of the languages.
+    Raises ImageFilterError if the filter cannot be applied to one of the languages.
     """
     return list(cells) if filter.is_all else _restricted(cells, restriction(filter, project=project), budget)
 
@@ -142,10 +139,7 @@ def figures_of_part(
 ) -> SomeFigures:
     """Return the figures of part of a pass by one metric.
 
-    Raises
-    ------
-    UndefinedFigureError
-        If the metric is undefined on these images.
+    Raises UndefinedFigureError if the metric is undefined on these images.
     """
     ids = part.image_ids[part.mask]
     over = replace(stored.of(part.mask), signature=only.signature(stored.signature, ids))

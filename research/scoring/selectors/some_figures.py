@@ -49,10 +49,7 @@ class SomeFigures:
     def value(self) -> float:
         """The figure of these images together.
 
-        Raises
-        ------
-        UndefinedFigureError
-            If the metric is undefined on these images.
+        Raises UndefinedFigureError if the metric is undefined on these images.
         """
         statistic = statistic_of(Signature.parse(self.signature))
         if statistic is None:
@@ -160,10 +157,7 @@ def own_cider(scoring_pass: Pass, metric: str, image_ids: Integers) -> tuple[Flo
     That is so once captions or references have changed since the pass, until it is computed again, and where the
     tokeniser's program is missing. `scoring_pass` has its scoring and references.
 
-    Raises
-    ------
-    UndefinedFigureError
-        No reference of these images has a word.
+    Raises UndefinedFigureError: no reference of these images has a word.
     """
     name = WEIGHED_BY[metric]
     key = f"scoring-own-noted-{scoring_pass.pk}-{name}-{digest_of(image_ids)}"

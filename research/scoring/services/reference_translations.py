@@ -70,16 +70,10 @@ def start_translations(
 
     Then call `research.scoring.tasks.ask_for_translation`.
 
-    Parameters
-    ----------
-    mixed_with : sequence of ReferenceSet
-        Captions of people that go into the set of their language, too: at most one set for each.
-    name : str
-        Of all the new sets.
+    - `mixed_with`: captions of people that go into the set of their language, too: at most one set for each.
+    - `name`: of all the new sets.
 
-    Raises
-    ------
-    ReferenceFileError
+    Raises ReferenceFileError.
     """
     by_tag = {one.language_id: one for one in mixed_with}
     _check(english, languages, translator, decoding, mixed_with)
@@ -154,9 +148,7 @@ def _check(
 def translate_again(*, made: ReferenceSet) -> ReferenceTranslation:
     """Resume a failed translation; start over where it is done, or where what it translates has changed.
 
-    Raises
-    ------
-    ReferenceFileError
+    Raises ReferenceFileError.
     """
     with transaction.atomic():
         rows = ReferenceTranslation.objects.select_for_update(of=("self",), no_key=True)

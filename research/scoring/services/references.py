@@ -47,10 +47,7 @@ def set_of(
 ) -> ReferenceSet:
     """Get or create the set of this name. An existing one is not changed.
 
-    Raises
-    ------
-    ReferenceFileError
-        Where the name is another set's.
+    Raises ReferenceFileError where the name is another set's.
     """
     reference_set, _is_new = ReferenceSet.objects.get_or_create(
         project=project,
@@ -86,10 +83,7 @@ def without_references(
 ) -> ReferenceSet:
     """Get or create what stands for the images of a collection, for metrics that need no references in the language.
 
-    Raises
-    ------
-    ReferenceFileError
-        Where its name is another set's.
+    Raises ReferenceFileError where its name is another set's.
     """
     made = set_of(
         project=project,
@@ -157,10 +151,7 @@ def set_evaluation(*, reference_set: ReferenceSet, is_evaluation: bool) -> None:
 def drop_references(*, reference_set: ReferenceSet) -> None:
     """Delete a set that nothing was scored against.
 
-    Raises
-    ------
-    ReferenceFileError
-        Where scores stand on it.
+    Raises ReferenceFileError where scores stand on it.
     """
     try:
         with transaction.atomic():

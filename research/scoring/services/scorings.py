@@ -49,10 +49,7 @@ def create_scorings(
 
     Where a model is scored against them with the same text version already, the metrics it lacks are added.
 
-    Raises
-    ------
-    MetricChoiceError
-        Where a metric is not known, or needs something that is not given, or of another language.
+    Raises MetricChoiceError where a metric is not known, or needs something that is not given, or of another language.
     """
     for one in (references, english):
         if one is not None and one.project_id != project.pk:
@@ -100,10 +97,7 @@ def create_many_scorings(
 ) -> list[Scoring]:
     """Create scorings of models against each of several sets of references, or none; tokens are those of each language.
 
-    Raises
-    ------
-    MetricChoiceError
-        As `create_scorings`.
+    Raises MetricChoiceError as `create_scorings`.
     """
     about: dict[str, Any] = {"project": project, "metrics": metrics, "normalise": normalise, "by": by, "now": now}
     made: list[Scoring] = []

@@ -33,16 +33,11 @@ def start_training(
 ) -> Training:
     """Request a training on references. Then call `research.inference.tasks.ask_for_training`.
 
-    Parameters
-    ----------
-    validation : sequence of ReferenceSet
-        Of other images. If there are none, the share `validation_share` of the images of `references` is kept.
-    leaves_out_evaluated : bool
-        Whether images of the project's evaluation sets are left out. Otherwise they are refused.
+    - `validation`: of other images. If there are none, the share `validation_share` of the images of `references` is
+      kept.
+    - `leaves_out_evaluated`: whether images of the project's evaluation sets are left out. Otherwise they are refused.
 
-    Raises
-    ------
-    research.inference.services.steering.WorkRefusedError
+    Raises research.inference.services.steering.WorkRefusedError.
     """
     if being := is_being_translated([*references, *validation]).first():
         raise WorkRefusedError(

@@ -45,13 +45,10 @@ class VisualInputs:
     def projections(self, metric: str) -> VectorProjections:
         """Compute the projections that `metric` compares.
 
-        Raises
-        ------
-        MissingInputError
-            Where an image lacks something, or vectors lie in different spaces.
-        research.inference.backends.captioners.BackendSettingsError,
-        research.inference.backends.encoders.ExtraMissingError
-        research.inference.selectors.embeddings.EmbeddingsUnavailableError
+        Raises MissingInputError where an image lacks something, or vectors lie in different spaces. Raises
+        research.inference.backends.captioners.BackendSettingsError or
+        research.inference.backends.encoders.ExtraMissingError,
+        research.inference.selectors.embeddings.EmbeddingsUnavailableError.
         """
         signature, space = self._facts(self.encoder)
         spaces = {space}
@@ -82,9 +79,7 @@ class VisualInputs:
     def keep_facts(self) -> None:
         """Store the facts of the encoders. Call it in the thread with the database.
 
-        Raises
-        ------
-        research.inference.backends.encoders.EncoderSettingsError
+        Raises research.inference.backends.encoders.EncoderSettingsError.
         """
         for encoder, facts in self.facts.items():
             keep_facts(encoder, facts)

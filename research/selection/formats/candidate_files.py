@@ -47,10 +47,7 @@ def candidate_lines(
 
     Lines are counted from 1, the first after the header; a line within quotes counts as part of its row.
 
-    Raises
-    ------
-    FileRefusedError
-        Where the file is no table of candidates.
+    Raises FileRefusedError where the file is no table of candidates.
     """
     file.seek(0)
     start = file.read(2)

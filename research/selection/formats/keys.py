@@ -17,10 +17,7 @@ class KeyFileError(ValueError):
 def read_keys(data: bytes) -> list[str]:
     """Return the key of each line, empty where a line has none: the first item is that of line 1.
 
-    Raises
-    ------
-    KeyFileError
-        If the file is not UTF-8, or CSV that cannot be read.
+    Raises KeyFileError if the file is not UTF-8, or CSV that cannot be read.
     """
     try:
         return keys_in(data.decode("utf-8-sig"))

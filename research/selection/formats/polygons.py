@@ -43,12 +43,8 @@ class RegionPolygons:
 def read_regions(content: bytes, *, code_property: str, name_property: str) -> list[RegionPolygons]:
     """Regions of a FeatureCollection.
 
-    Raises
-    ------
-    FileRefusedError
-        Where the file is no FeatureCollection.
-    FileProblemsError
-        Where features cannot be used: every one by its number, from 1, and its code.
+    Raises FileRefusedError where the file is no FeatureCollection. Raises FileProblemsError where features cannot be
+    used: every one by its number, from 1, and its code.
     """
     try:
         data = json.loads(content.decode("utf-8-sig"))
@@ -179,10 +175,7 @@ def read_points(file: IO[bytes]) -> Iterator[PointLine | LineError]:
 
     A line whose coordinates cannot be right is a point with a fault, and then a LineError that says so.
 
-    Raises
-    ------
-    FileRefusedError
-        Where a column is missing, or the file is no CSV file.
+    Raises FileRefusedError where a column is missing, or the file is no CSV file.
     """
     for record in csv_records(file, column="key", more=COLUMNS):
         if isinstance(record, LineError):

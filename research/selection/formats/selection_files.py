@@ -38,23 +38,16 @@ Locate = Callable[[Sequence[float], Sequence[float]], Sequence[PointPlace]]
 
 @dataclass
 class CandidatePool:
-    """Candidates of a file, with their places.
-
-    Attributes
-    ----------
-    places : array of int
-        Of each key, into `distinct`.
-    left_out : Counter of str
-        Lines that cannot be used, by the reason.
-    examples : list of str
-        The first of them, with their lines.
-    """
+    """Candidates of a file, with their places."""
 
     keys: list[str] = field(default_factory=list)
     places: array[int] = field(default_factory=lambda: array("q"))
+    """Of each key, into `distinct`."""
     distinct: list[PointPlace] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+    """Lines that cannot be used, by the reason."""
     examples: list[str] = field(default_factory=list)
+    """The first of them, with their lines."""
 
     def leave_out(self, number: int, reason: str, text: str) -> None:
         self.left_out[reason] += 1
@@ -65,19 +58,12 @@ class CandidatePool:
 def read_candidates(file: IO[bytes], *, locate: Locate) -> CandidatePool:
     """Read keys and coordinates; those without a place of their own are located.
 
-    Parameters
-    ----------
-    file : binary file
-        CSV with the columns key, latitude and longitude (degrees), in any case. Where a line also has countries,
-        region and continent in codes (several countries separated by blanks), they are taken as they are. Other
-        columns are ignored.
-    locate : callable
-        From latitudes and longitudes to places, such as `geography.borders.Borders.locate`.
+    - `file`: CSV with the columns key, latitude and longitude (degrees), in any case. Where a line also has countries,
+      region and continent in codes (several countries separated by blanks), they are taken as they are. Other columns
+      are ignored.
+    - `locate`: from latitudes and longitudes to places, such as `geography.borders.Borders.locate`.
 
-    Raises
-    ------
-    FileRefusedError
-        Where the file cannot be read at all, or a column is missing.
+    Raises FileRefusedError where the file cannot be read at all, or a column is missing.
     """
     found, seen, numbers = CandidatePool(), set[str](), dict[PointPlace, int]()
     waiting_at, latitudes, longitudes = array("q"), array("d"), array("d")

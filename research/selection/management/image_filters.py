@@ -40,11 +40,7 @@ def check_some_images(
 ) -> None:
     """Refuse a filter that leaves no image of `collections`, a query for them, in any of `languages`.
 
-    Raises
-    ------
-    CommandError
-    ImageFilterError
-        If the filter cannot be applied to a language.
+    Raises CommandError. Raises ImageFilterError if the filter cannot be applied to a language.
     """
     entries, languages = CollectionImage.objects.filter(collection__in=collections), list(languages)
     if filter.is_all or not languages:

@@ -89,9 +89,7 @@ class CandidateLine:
 def columns_of(header: Sequence[str]) -> dict[str, int]:
     """Find the positions of the columns by what they hold; the case of names does not matter.
 
-    Raises
-    ------
-    ColumnsError
+    Raises ColumnsError.
     """
     names = [name.strip().lower() for name in header]
     positions: dict[str, int] = {}

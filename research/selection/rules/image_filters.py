@@ -91,10 +91,7 @@ ALL_IMAGES = ImageFilter()
 def parse(text: str) -> ImageFilter:
     """Read a filter, such as `region`, `in:IN-WB,level:region` or `subset:xm600`; an empty text is all images.
 
-    Raises
-    ------
-    ImageFilterError
-        If a term is unknown or has a wrong value.
+    Raises ImageFilterError if a term is unknown or has a wrong value.
     """
     if len(text) > MAX_FILTER_CHARACTERS:
         raise ImageFilterError(

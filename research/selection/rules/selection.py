@@ -26,43 +26,29 @@ Counts = dict[PlaceLevel, int]
 
 @dataclass(frozen=True)
 class ChosenImage:
-    """An image and the language that it was chosen for.
-
-    Attributes
-    ----------
-    index : int
-        Into the candidates.
-    position : int
-        In the order of choice within the language, from 1.
-    """
+    """An image and the language that it was chosen for."""
 
     index: int
+    """Into the candidates."""
     key: str
     language: str
     level: PlaceLevel
     position: int
+    """In the order of choice within the language, from 1."""
 
 
 @dataclass(frozen=True)
 class LanguageChoice:
-    """What a language could choose from and what it got, by level.
-
-    Attributes
-    ----------
-    pool : dict
-        Number of candidates whose best level this is, before any was assigned.
-    free : dict
-        Those of the pool that other languages had left when it was this language's turn.
-    chosen : dict
-        Number of images taken.
-    missing : int
-        How many of the images asked for there were not.
-    """
+    """What a language could choose from and what it got, by level."""
 
     pool: Counts
+    """Number of candidates whose best level this is, before any was assigned."""
     free: Counts
+    """Those of the pool that other languages had left when it was this language's turn."""
     chosen: Counts
+    """Number of images taken."""
     missing: int
+    """How many of the images asked for there were not."""
 
 
 @dataclass(frozen=True)

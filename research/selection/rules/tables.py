@@ -111,10 +111,7 @@ class AreasTable:
 def data_of(content: bytes) -> Any:
     """Read the JSON of a file with a table, for `read_table`.
 
-    Raises
-    ------
-    TableError
-        If it is not JSON, or an object names something twice, of which JSON would keep the last.
+    Raises TableError if it is not JSON, or an object names something twice, of which JSON would keep the last.
     """
     try:
         return json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once)
@@ -134,19 +131,11 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def read_table(data: Any, *, tags: Collection[str] | None = None, imported: Collection[str] = ()) -> AreasTable:
     """Read a table: by language tag, lists `region`, `country` and `continent` of codes, and maybe `reasons` by code.
 
-    Parameters
-    ----------
-    data : object
-        As JSON has it. A list that is missing is empty.
-    tags : collection of str, optional
-        The tags that are known; without it, any that BCP 47 allows are.
-    imported : collection of str
-        Codes of regions besides those that the shipped borders have.
+    - `data`: as JSON has it. A list that is missing is empty.
+    - `tags`: the tags that are known; without it, any that BCP 47 allows are.
+    - `imported`: codes of regions besides those that the shipped borders have.
 
-    Raises
-    ------
-    TableError
-        With everything that is wrong: tags, codes, types, languages without any place.
+    Raises TableError with everything that is wrong: tags, codes, types, languages without any place.
     """
     if not isinstance(data, dict) or not data:
         raise TableError(

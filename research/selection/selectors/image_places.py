@@ -111,11 +111,7 @@ def place_choices(collection: Collection, viewer: User, asked: str) -> Choices:
 
 
 def place_condition(collection: Collection, viewer: User, asked: str) -> Q:
-    """
-    Raises
-    ------
-    FilterError
-    """
+    """Raises FilterError."""
     if asked == NOT_KNOWN:
         return ~Q(image__in=ImagePlace.objects.filter(problem="").values("pk"))
     try:

@@ -26,21 +26,15 @@ NO_PLACE = "no_place"
 
 @dataclass
 class ImagePool:
-    """All that can be chosen: `places` and `ids` go with `keys`; a place is an index into `distinct`.
-
-    Attributes
-    ----------
-    ids : array of int
-        Primary keys of images or, from a list of candidates, of candidates.
-    left_out : Counter of str
-        How many cannot be chosen, by the reason.
-    """
+    """All that can be chosen: `places` and `ids` go with `keys`; a place is an index into `distinct`."""
 
     keys: list[str] = field(default_factory=list)
     ids: array[int] = field(default_factory=lambda: array("q"))
+    """Primary keys of images or, from a list of candidates, of candidates."""
     places: array[int] = field(default_factory=lambda: array("q"))
     distinct: list[PointPlace] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+    """How many cannot be chosen, by the reason."""
 
 
 @dataclass(frozen=True)

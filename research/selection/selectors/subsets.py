@@ -24,10 +24,8 @@ def images_of(filter: ImageFilter, *, project: Project, language: Language) -> Q
 
     They are not limited to a collection: use them to restrict captions or images that you have.
 
-    Raises
-    ------
-    ImageFilterError
-        If the project has no such subset, there is no such language or place, or the project's table lacks `language`.
+    Raises ImageFilterError if the project has no such subset, there is no such language or place, or the project's
+    table lacks `language`.
     """
     return None if filter.is_all else images_matching(filter, project=project, language=language)
 
@@ -43,10 +41,7 @@ def images_matching(filter: ImageFilter, *, project: Project, language: Language
 def taken_in(term: FilterTerm) -> QuerySet[Image]:
     """Return the images taken in the country, region or continent of a term, which depends on no project.
 
-    Raises
-    ------
-    ImageFilterError
-        If there is no such place.
+    Raises ImageFilterError if there is no such place.
     """
     if term.kind is FilterKind.ON:
         return Image.objects.filter(pk__in=ImagePlace.objects.filter(continent=term.value).values("pk")).order_by()
@@ -70,10 +65,7 @@ def keys_by_image(project: Project, images: Iterable[int]) -> dict[int, str]:
 def check(filter: ImageFilter, *, project: Project) -> ImageFilter:
     """Check what does not depend on a language; return the filter.
 
-    Raises
-    ------
-    ImageFilterError
-        If the project has no such subset, or there is no such language, country or region.
+    Raises ImageFilterError if the project has no such subset, or there is no such language, country or region.
     """
     for term in filter.terms:
         if term.kind is FilterKind.SUBSET:

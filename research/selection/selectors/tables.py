@@ -24,10 +24,7 @@ def versions_of(project: Project) -> QuerySet[LanguageTable]:
 def checked_table(data: object) -> AreasTable:
     """Read a table for this platform: with its languages, and with regions that were imported.
 
-    Raises
-    ------
-    TableError
-        With everything that is wrong.
+    Raises TableError with everything that is wrong.
     """
     tags = set(Language.objects.values_list("pk", flat=True))
     imported = set(ImportedRegion.objects.values_list("code", flat=True))

@@ -57,10 +57,7 @@ def create_list(
 ) -> CandidateList:
     """Create an empty list.
 
-    Raises
-    ------
-    CandidatesRefusedError
-        Where the project has a list with this slug.
+    Raises CandidatesRefusedError where the project has a list with this slug.
     """
     slug = slug_of(slug or name)
     with transaction.atomic():
@@ -92,9 +89,7 @@ def record_import(*, candidates: CandidateList, by: User | None, now: datetime) 
 def delete_list(*, candidates: CandidateList, by: User | None, now: datetime) -> None:
     """Delete a list that no selection uses, and its candidates.
 
-    Raises
-    ------
-    CandidatesRefusedError
+    Raises CandidatesRefusedError.
     """
     with transaction.atomic():
         audit_log.lock(candidates.project, by)
@@ -161,9 +156,7 @@ def import_path(
 
     `path` is what the report calls a file that is `opened` elsewhere, as a part of another import.
 
-    Raises
-    ------
-    CandidatesRefusedError
+    Raises CandidatesRefusedError.
     """
     opened = opened or partial(opened_text, path)
     by = part_of.created_by if part_of else None
@@ -186,9 +179,7 @@ def import_path(
 def look_through(file: RecognisedFile, *, needs_licence: bool) -> None:
     """Note in `file` what keeps some of its first lines out.
 
-    Raises
-    ------
-    FileRefusedError
+    Raises FileRefusedError.
     """
     assert file.part is not None
     with file.part.opened() as opened:

@@ -33,9 +33,7 @@ def exchange_image(
 
     The one removed never comes back into this selection.
 
-    Raises
-    ------
-    SelectionRefusedError
+    Raises SelectionRefusedError.
     """
     if not reason.strip():
         raise SelectionRefusedError(_("Enter a reason."))
@@ -173,10 +171,7 @@ def chosen_candidate(collection: Collection, keys: Sequence[str], address: str) 
 
     Locks the selection. Returns None if the collection is not one of chosen candidates.
 
-    Raises
-    ------
-    ImageRefusedError
-        Where the candidate was not chosen or was exchanged.
+    Raises ImageRefusedError where the candidate was not chosen or was exchanged.
     """
     selection = Selection.objects.filter(collection=collection, candidates__isnull=False).first()
     if selection is None:

@@ -134,9 +134,7 @@ def start_selection(
 ) -> Selection:
     """Create a draft with the project's table of today; its images are chosen in the background.
 
-    Raises
-    ------
-    SelectionRefusedError
+    Raises SelectionRefusedError.
     """
     tags, allowed = sorted({one.tag for one in languages}), set(levels)
     _check(project, source, tags, per_language, allowed)
@@ -191,9 +189,7 @@ def confirm_selection(*, selection: Selection, by_language: bool = False, by: Us
 
     Images of candidates are added when their files are imported into that collection.
 
-    Raises
-    ------
-    SelectionRefusedError
+    Raises SelectionRefusedError.
     """
     with transaction.atomic():
         selection = locked_selection(selection, by)
@@ -214,10 +210,7 @@ def confirm_selection(*, selection: Selection, by_language: bool = False, by: Us
 def discard_selection(*, selection: Selection, by: User | None, now: datetime) -> None:
     """Delete a draft.
 
-    Raises
-    ------
-    SelectionRefusedError
-        Where it has been confirmed.
+    Raises SelectionRefusedError where it has been confirmed.
     """
     with transaction.atomic():
         selection = locked_selection(selection, by)
@@ -230,10 +223,7 @@ def discard_selection(*, selection: Selection, by: User | None, now: datetime) -
 def locked_selection(selection: Selection, by: User | None) -> Selection:
     """Lock the project and return the selection as it is now. Call within a transaction.
 
-    Raises
-    ------
-    SelectionRefusedError
-        Where it was discarded.
+    Raises SelectionRefusedError where it was discarded.
     """
     audit_log.lock(selection.project, by)
     rows = Selection.objects.select_related("project", "source", "candidates", "collection")

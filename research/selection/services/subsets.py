@@ -66,10 +66,7 @@ def make_subset(
 ) -> Subset:
     """Store a subset of `images`, by their primary keys.
 
-    Raises
-    ------
-    SubsetError
-        If the slug is wrong or taken, or there are no images.
+    Raises SubsetError if the slug is wrong or taken, or there are no images.
     """
     pks, name = sorted(set(images)), readable_name(name) or slug
     with transaction.atomic():
@@ -95,10 +92,7 @@ def make_subset(
 def rename_subset(*, subset: Subset, name: str, description: str, by: User | None, now: datetime) -> Subset:
     """Change the name and the description of a subset; filters name it by its slug, which stays.
 
-    Raises
-    ------
-    SubsetError
-        If there is no name.
+    Raises SubsetError if there is no name.
     """
     after = {"name": readable_name(name)[:120], "description": description}
     if not after["name"]:
@@ -120,10 +114,7 @@ def rename_subset(*, subset: Subset, name: str, description: str, by: User | Non
 def delete_subset(*, subset: Subset, by: User | None, now: datetime) -> None:
     """Delete a subset that nothing uses; its images stay.
 
-    Raises
-    ------
-    SubsetError
-        With what uses it.
+    Raises SubsetError with what uses it.
     """
     with transaction.atomic():
         # What begins to use a subset takes the same lock before it looks for it.
@@ -138,12 +129,8 @@ def delete_subset(*, subset: Subset, by: User | None, now: datetime) -> None:
 def images_wanted(project: Project, wanted: SubsetRequest) -> list[int]:
     """Return the images that `wanted` describes.
 
-    Raises
-    ------
-    SubsetError
-        If it does not describe images in one way, or they are not there; with all reasons.
-    ImageFilterError
-        If the filter cannot be applied.
+    Raises SubsetError if it does not describe images in one way, or they are not there; with all reasons. Raises
+    ImageFilterError if the filter cannot be applied.
     """
     by_filter = not wanted.images.is_all or wanted.sample is not None
     if wanted.keys is not None and by_filter:

@@ -24,17 +24,10 @@ def replace_table(
 ) -> LanguageTable | None:
     """Add `table` as the newest version; None where nothing would change, reasons included.
 
-    Parameters
-    ----------
-    table : Table
-        As `research.selection.selectors.tables.checked_table` returns it.
-    expected : str
-        The version that the change is based on; empty: whatever it is.
+    - `table`: as `research.selection.selectors.tables.checked_table` returns it.
+    - `expected`: the version that the change is based on; empty: whatever it is.
 
-    Raises
-    ------
-    TableChangedError
-        Where the project's table is another one than `expected` by now. Nothing is changed.
+    Raises TableChangedError where the project's table is another one than `expected` by now. Nothing is changed.
     """
     with transaction.atomic():
         # Versions of one project take turns, so that none gets the number of another.

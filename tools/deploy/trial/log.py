@@ -61,10 +61,7 @@ class TrialLog:
     ) -> subprocess.CompletedProcess[str]:
         """Run a command to its end; what it writes goes into the log.
 
-        Raises
-        ------
-        FailedError
-            Where it fails, unless it may.
+        Raises FailedError where it fails, unless it may.
         """
         self.say("$ " + " ".join(map(str, command)))
         try:

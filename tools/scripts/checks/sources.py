@@ -42,9 +42,7 @@ def own_apps() -> list[AppConfig]:
 def files_in(*folders: str, endings: tuple[str, ...] = (".py",)) -> list[Path]:
     """All files with these endings. Without any, a folder has another name by now, and checking it proves nothing.
 
-    Raises
-    ------
-    AssertionError
+    Raises AssertionError.
     """
     found = []
     for folder in folders:

@@ -45,17 +45,10 @@ def apply_campaign(
     Nothing is ever removed. New invitations with an address are sent there. As a plan, all of it is done and then
     rolled back, so that a plan cannot differ from what follows. Where something cannot be changed, nothing is done.
 
-    Parameters
-    ----------
-    campaign : dict
-        What `read_campaign` returned.
-    slug : str
-        Of a new project; without one, that of the file, or one made from its name.
+    - `campaign`: what `read_campaign` returned.
+    - `slug`: of a new project; without one, that of the file, or one made from its name.
 
-    Raises
-    ------
-    CampaignFileError
-        A name in it stands for nothing here, or a service refuses a value.
+    Raises CampaignFileError: a name in it stands for nothing here, or a service refuses a value.
     """
     names = CampaignNames(project, by=by)
     names.check(campaign)

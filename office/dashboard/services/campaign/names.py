@@ -29,12 +29,7 @@ class CampaignNames:
         self.images: dict[tuple[str, str], Image] = {}
 
     def check(self, campaign: Mapping[str, Any]) -> None:
-        """
-        Raises
-        ------
-        CampaignFileError
-            With all names that stand for nothing here.
-        """
+        """Raises CampaignFileError with all names that stand for nothing here."""
         if problems := list(self._problems(campaign)):
             raise CampaignFileError(problems)
 

@@ -106,10 +106,7 @@ def _about(out: Path) -> Path:
 def _begin(out: Path, made: dict[str, Any]) -> set[tuple[str, str]]:
     """Return what is in the file already; a line that a killed process left unfinished is taken off.
 
-    Raises
-    ------
-    CommandError
-        Where the file was made otherwise.
+    Raises CommandError where the file was made otherwise.
     """
     about = _about(out)
     if not out.exists():
