@@ -13,11 +13,11 @@ from annotation.models import GuidelineExample, Guidelines, Rating, Round
 from core.images.forms import ChosenImages
 from core.images.models import Image
 from core.languages.models import Language
+from core.languages.rules.registry import ENGLISH
 
 MAX_TEXT_CHARACTERS = 50_000
 MAX_CAPTION_CHARACTERS = 1_000
 MAX_EXAMPLES = 30
-ENGLISH = "en"
 
 
 class GuidelinesForm(forms.Form):

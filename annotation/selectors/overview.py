@@ -32,11 +32,10 @@ from annotation.selectors.figures import (
     to_correct,
 )
 from core.images.models import Collection, CollectionImage
+from core.languages.rules.registry import ENGLISH
 from core.people.models import Invitation, Membership, Project, Role, User
 from core.people.selectors.qualification import WORKING_LEVELS
 from research.inference.models import CaptioningModel, ModelCaption
-
-ENGLISH = "en"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,8 @@ from django.db.models import QuerySet
 from annotation.models import CaptionTask, Round
 from core.allocation.models import Pool
 from core.allocation.services.locks import lock_pool
+from core.languages.rules.registry import ENGLISH
 from research.inference.models import ModelCaption
-
-ENGLISH = "en"
 
 
 def english_switched_off(caption: ModelCaption) -> None:

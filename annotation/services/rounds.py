@@ -14,11 +14,12 @@ from django.db.models.functions import Now
 from annotation.models import DECIDED, CaptionTask, Guidelines, Round, RoundKind, RoundState
 from annotation.rules.sampling import SHUFFLE_KEYS, draw_images
 from annotation.services import figures
-from annotation.services.english_captions import ENGLISH, replace_switched_off
+from annotation.services.english_captions import replace_switched_off
 from core.allocation.models import Pool, Task
 from core.allocation.services.locks import lock_pool
 from core.images.models import Collection, CollectionImage
 from core.languages.models import Language
+from core.languages.rules.registry import ENGLISH
 from core.people.models import Project, User
 from research.inference.models import CaptioningModel, ModelCaption
 

@@ -13,13 +13,13 @@ from annotation.models import Rating
 from core.images.forms import ChosenImages
 from core.images.models import Image
 from core.languages.models import Language
+from core.languages.rules.registry import ENGLISH
 from office.practice.models import PracticeItem, PracticeKind, PracticeSet
 from office.practice.rules.grading import BETTER, SIMILAR
 from office.practice.services.sets import NewItem
 
 MAX_CAPTION_CHARACTERS = 1_000
 MAX_EXAMPLES = 50
-ENGLISH = "en"
 
 
 class PracticeForm(forms.Form):

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from core.images.models import Collection
 from core.images.permissions import collections_in
 from core.languages.models import Language
+from core.languages.rules.registry import ENGLISH
 from core.people.forms.fields import NameCharField
 from core.people.models import Project, User
 from core.people.templatetags.moments import date_in_words
@@ -23,7 +24,7 @@ from research.inference.models import CaptioningModel, EmbeddingSet, Encoder, Tr
 from research.inference.selectors.models import translators
 from research.inference.services.encoders import visual_encoders
 from research.scoring.models import ReferenceSet, Scoring, Tokenizer
-from research.scoring.rules.metrics import ENGLISH, needs_projections, needs_references, needs_vectors
+from research.scoring.rules.metrics import needs_projections, needs_references, needs_vectors
 from research.scoring.selectors.setup import ReferenceCoverage, english_for, features_for, vectors_for
 
 MAX_NAME_CHARACTERS = 120

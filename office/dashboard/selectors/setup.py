@@ -12,10 +12,11 @@ from urllib.parse import urlencode
 from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 
 from annotation.models import Guidelines, Release, RoundKind, RoundState
-from annotation.selectors.overview import ENGLISH, ProjectProgress, RoundProgress, project_progress
+from annotation.selectors.overview import ProjectProgress, RoundProgress, project_progress
 from core.images.models import Collection, CollectionImage
 from core.images.selectors.attributions import lacks_author, lacks_licence
 from core.jobs.models import JobState
+from core.languages.rules.registry import ENGLISH
 from core.people.models import Project, Role, TextKind
 from core.people.pages import address
 from core.people.selectors.texts import has_gaps, is_default, newest_consent_text

@@ -14,6 +14,7 @@ from annotation.models import Rating, Round, RoundKind
 from core.images.models import CollectionImage, Image
 from core.images.selectors import ServedImage, served_image
 from core.languages.models import Language
+from core.languages.rules.registry import ENGLISH
 from core.people.models import Membership, Project, User
 from core.people.rules.markdown import to_html
 from core.people.selectors.qualification import MissingRequirement, WorkKind
@@ -22,8 +23,6 @@ from office.practice.models import PracticeAnswer, PracticeAttempt, PracticeItem
 from office.practice.permissions import KINDS_OF
 from office.practice.rules.grading import SIMILAR, fewest_right, is_better_left
 from sxs_eval.models import Pair
-
-ENGLISH = "en"
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from core.languages.rules.registry import LANGUAGES
+from core.languages.rules.registry import ENGLISH, LANGUAGES
 from research.inference.backends.captioners import BackendSettingsError
 
-ENGLISH = "en"
 TAGS = tuple(language.tag for language in LANGUAGES)
 NAMES = {language.tag: language.english_name for language in LANGUAGES}
 

@@ -15,6 +15,7 @@ from core.images.models import Collection, Image
 from core.images.permissions import collections_to_use
 from core.images.selectors.filters import images_named
 from core.languages.models import Language
+from core.languages.rules.registry import ENGLISH
 from core.people.forms.fields import NameCharField
 from core.people.forms.owners import OWNER_FIELDS, OwnerForm
 from core.people.models import User
@@ -33,7 +34,6 @@ PRECISIONS = (
     ("bfloat16", "bfloat16"),
 )
 MAX_SEED = 2**31 - 1
-ENGLISH = "en"
 MAX_KEY_CHARACTERS = 255
 BOXES = {"class": "choices"}
 

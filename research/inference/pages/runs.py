@@ -14,10 +14,11 @@ from charts import texts
 from charts.plots import DrawnPlot, curve_plot
 from core.images.models import Collection, CollectionImage
 from core.languages.models import Language
+from core.languages.rules.registry import ENGLISH
 from research.inference.backends.captioners import Decoding
 from research.inference.models import CaptioningModel, Run, RunFailure, Training, TrainingStep
 from research.inference.rules.runs import variant_name
-from research.inference.selectors.models import ENGLISH, ascribed_to, counts_in
+from research.inference.selectors.models import ascribed_to, counts_in
 from research.inference.selectors.runs import TrainingDetails, reasons_of
 from research.inference.training.options import RateSchedule, TrainingMethod, TrainingPrecision, TrainingTargets
 

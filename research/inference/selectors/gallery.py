@@ -24,6 +24,7 @@ from core.images.selectors import ServedImage, served_image
 from core.images.selectors.filters import Choices, FilterError
 from core.images.selectors.image_pages import PageSection
 from core.languages.models import Language
+from core.languages.rules.registry import ENGLISH
 from core.people.models import User
 from research.inference.models import CaptioningModel, ModelCaption
 from research.inference.permissions import captions_to_switch, models_for, models_in, models_in_charge
@@ -38,7 +39,6 @@ USUAL_MODELS, USUAL_LANGUAGES = 3, 3
 CURSOR = re.compile(r"(\d{1,10})\.(\d{1,18})", re.ASCII)
 Captions = dict[tuple[int, str], ModelCaption]
 """By model and language."""
-ENGLISH = "en"
 MISSING, OFF, BY = "missing", "off", ":"
 """Values of the filter; `MISSING` may be followed by `BY` and a model."""
 

@@ -25,7 +25,6 @@ from tabular.downloads import BYTE_ORDER_MARK, csv_line, in_pieces
 KEPT_S = 300
 """On PostgreSQL a caption may become visible after a later one. Counts that lack it are kept no longer than this."""
 MAX_LANGUAGES = 4
-ENGLISH = "en"
 STABILISER_COLUMNS = ("collection", "image", "languages", "stabilisers")
 TALLY = """
     SELECT entry.collection_id, said.stabilisers, COUNT(*), SUM(said.languages)

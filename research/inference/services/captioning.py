@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from PIL import Image as Pillow
 
 from core.images.models import Image
+from core.languages.rules.registry import ENGLISH
 from crosslens_metrics.formats.caption_rows import caption_text
 from crosslens_metrics.formats.problems import LineError
 from research.inference.backends.captioners import (
@@ -33,8 +34,6 @@ STABILISER = "stabiliser"
 
 STABILISERS_IN_MEMORY = 1000
 """Those of many more images than are in work at a time."""
-
-ENGLISH = "en"
 
 
 class CaptioningJob:

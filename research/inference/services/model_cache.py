@@ -17,10 +17,10 @@ from typing import Any, Self, TypeVar
 
 from django.utils.translation import get_language, override
 
+from core.languages.rules.registry import ENGLISH
 from research.inference.backends import registry
 from research.inference.backends.allocator import give_freed_memory_back, keep_freed_memory
 from research.inference.backends.captioners import Backend, Captioner, LoadedTranslator, TranslatorBackend
-from research.inference.backends.language_codes import ENGLISH
 from research.inference.models import CaptioningModel, Translator
 
 _cache: dict[str, Any] = {}

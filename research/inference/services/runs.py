@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from core.images.models import Collection, Image
 from core.jobs.models import JobState
 from core.languages.models import Language
+from core.languages.rules.registry import ENGLISH
 from core.people.models import Project, User
 from core.people.services.ownership import change_owner, check_parts, is_name_taken
 from research.inference.backends import registry
@@ -36,7 +37,6 @@ from research.inference.permissions import runs_for
 from research.inference.rules.runs import chunks_of, unpack_ids, variant_name
 from research.inference.selectors.models import with_decoding
 from research.inference.services import chunks, model_cache, worker_status
-from research.inference.services.captioning import ENGLISH
 from research.inference.services.routing import needs_of
 from research.inference.services.steering import WorkRefusedError, check_not_retired, log_event
 

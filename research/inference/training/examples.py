@@ -12,6 +12,7 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.languages.rules.registry import ENGLISH
 from crosslens_metrics.cider import cider
 from crosslens_metrics.formats.caption_rows import language_tag
 from crosslens_metrics.formats.lines import LineFields, LineReader
@@ -21,7 +22,6 @@ from crosslens_metrics.language_tags import language_named_in, spaces_separate_w
 from crosslens_metrics.text import Tokenizer, tokenise, tokenise_groups
 from research.inference.training.options import TrainingError, TrainingTargets
 
-ENGLISH = "en"
 LINE = '{"image": …, "caption": …, "language": …}'
 
 

@@ -8,7 +8,6 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.scoring import METRICS, MetricNeed
 
-ENGLISH = "en"
 NEED_ENGLISH = frozenset({"clinrel", "wcc"})
 NEED_FEATURES = frozenset({"cmedrel", "wcc"})
 

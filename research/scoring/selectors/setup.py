@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Max, QuerySet
 
 from core.images.models import CollectionImage
+from core.languages.rules.registry import ENGLISH
 from core.people.models import Project
 from crosslens_metrics.signatures import sample_digest
 from research.inference.models import CaptioningModel, EmbeddingSet, ModelCaption, WordVectorSet
@@ -16,7 +17,6 @@ from research.inference.permissions import models_in
 from research.inference.selectors.embeddings import whole_sets
 from research.scoring.models import Reference, ReferenceKind, ReferenceSet, Scoring
 from research.scoring.rules.digests import as_digest, image_digest
-from research.scoring.rules.metrics import ENGLISH
 from research.scoring.selectors.scores import ScoringRow
 
 

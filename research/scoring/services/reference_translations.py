@@ -21,6 +21,7 @@ from core.jobs.models import OPEN_STATES, JobState
 from core.jobs.services import leases
 from core.jobs.services.leases import LeaseLostError
 from core.languages.models import Language
+from core.languages.rules.registry import ENGLISH
 from core.people.models import User
 from research.inference.backends import registry
 from research.inference.backends.captioners import BackendSettingsError, Decoding, FailedImage, LoadedTranslator
@@ -33,7 +34,6 @@ from research.inference.services.job_kind import RUN_ERRORS, CrashedImage
 from research.inference.services.model_cache import DeviceThread
 from research.inference.services.routing import needs_of
 from research.scoring.models import Reference, ReferenceKind, ReferenceSet, ReferenceTranslation
-from research.scoring.rules.metrics import ENGLISH
 from research.scoring.services.references import ReferenceFileError, put_references
 
 log = logging.getLogger(__name__)

@@ -13,10 +13,11 @@ from django.utils.translation import gettext_lazy
 
 from core.images.models import ImportJob, ImportKind
 from core.jobs.models import OPEN_STATES
+from core.languages.rules.registry import ENGLISH
 from core.people.models import Project, User
 from research.inference.models import CaptioningModel, EmbeddingSet, Encoder, WordVectorSet
 from research.scoring.models import Pass, ReferenceSet, Scoring
-from research.scoring.rules.metrics import ENGLISH, MetricChoiceError, check_metrics
+from research.scoring.rules.metrics import MetricChoiceError, check_metrics
 from research.scoring.selectors.setup import marks_of, material_of
 from research.scoring.services.reference_translations import is_being_translated
 

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from numpy.typing import NDArray
 
+from core.languages.rules.registry import ENGLISH
 from crosslens_metrics.annotation_free import VectorProjections
 from crosslens_metrics.scoring import MissingInputError
 from crosslens_metrics.signatures import references_digest
@@ -18,7 +19,7 @@ from research.inference.selectors.embeddings import newest_covering, open_set, w
 from research.inference.services.embedding import TextVectors, text_vectors
 from research.inference.services.encoders import keep_facts, load
 from research.scoring.models import Reference, Scoring
-from research.scoring.rules.metrics import ENGLISH, NEED_ENGLISH, NEED_FEATURES
+from research.scoring.rules.metrics import NEED_ENGLISH, NEED_FEATURES
 from research.scoring.selectors.setup import ScoringMaterial
 
 SETS_LOOKED_AT = 3

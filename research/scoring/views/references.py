@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from core.languages.rules.registry import ENGLISH
 from core.people.permissions import READERS, project_for
 from core.people.requests import RefusalsShown, user_of
 from research.inference.services.steering import WorkRefusedError
@@ -22,7 +23,6 @@ from research.scoring.models import ReferenceSet
 from research.scoring.pages.images import references_page
 from research.scoring.pages.progress import translation_of
 from research.scoring.permissions import has_assigned_images, reference_set_for
-from research.scoring.rules.metrics import ENGLISH
 from research.scoring.selectors.setup import reference_sets, written_by_people
 from research.scoring.services import references as services
 from research.scoring.services.reference_translations import start_translations, translate_again

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from core.languages.rules.registry import ENGLISH
 from crosslens_metrics.commands.running import language_tag
 from research.inference.backends.captioners import (
     GeneratedCaption,
@@ -18,7 +19,7 @@ from research.inference.backends.captioners import (
 from research.inference.management.arguments import LoadedTranslation, add_translator_arguments, load_translator
 from research.inference.projections.folder import replacing
 from research.inference.services.captioning import translated_texts
-from research.inference.training.examples import ENGLISH, TrainingExample, digest_of, read_examples
+from research.inference.training.examples import TrainingExample, digest_of, read_examples
 
 
 class Command(BaseCommand):
