@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from PIL import Image
 
+from core.languages.rules.registry import ENGLISH
 from research.inference.backends import language_codes
 from research.inference.backends.caption_tokenizer import CaptionTokenizer, check_texts
 from research.inference.backends.captioners import BackendSettingsError, Decoding, ModelSpec
@@ -106,7 +107,7 @@ class EncoderDecoder(TransformerCaptioner):
         """
         most, begin = self.positions, 1 + len(self._tokens.tokens(self._stabiliser_prompt))
         if self._tokens.is_pivot and decoding.is_consistent:
-            check_fits(most, given=begin, language=language_codes.ENGLISH, decoding=decoding)
+            check_fits(most, given=begin, language=ENGLISH, decoding=decoding)
         for language in sorted(languages):
             given = 1 + len(self._tokens.tokens(self._prompt_of(language)))
             held, parts = self._tokens.held_length(language, decoding), 2 if self._tokens.is_pivot else 1

@@ -8,6 +8,7 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from core.languages.rules.registry import ENGLISH
 from research.inference.backends import language_codes
 from research.inference.backends.captioners import (
     BackendSettingsError,
@@ -76,7 +77,7 @@ class Seq2SeqBackend:
                 % {"source": spec.source, "option": '{"languages": {"de": ">>deu<<"}}'}
             )
         codes = language_codes.codes(spec.options, TABLES.get(family, {}))
-        return {tag: code for tag, code in codes.items() if tag != language_codes.ENGLISH}
+        return {tag: code for tag, code in codes.items() if tag != ENGLISH}
 
     def load(self, spec: ModelSpec) -> LoadedTranslator:
         quiet_transformers()
@@ -118,7 +119,7 @@ class Seq2Seq:
     def __init__(self, spec: ModelSpec, folder: Path, codes: Mapping[str, str]) -> None:
         self._codes, self._family = codes, family_of(spec)
         self._loaded = LoadedModel(spec, folder, KIND)
-        english = spec.options.get("source_language", TABLES.get(self._family, {}).get(language_codes.ENGLISH))
+        english = spec.options.get("source_language", TABLES.get(self._family, {}).get(ENGLISH))
         tokenizer = self._loaded.library.AutoTokenizer
         arguments = {"src_lang": english} if self._family in TABLES else {}
         self._tokenizer = load_model(spec, tokenizer.from_pretrained, folder, **arguments)
