@@ -98,17 +98,9 @@ class _DrawnItem:
 def chosen_items(items: Iterable[Mapping[str, Any]], choice: ItemChoice) -> list[Mapping[str, Any]]:
     """Draw items by the seed: the same for the same corpus, whatever the order of its lines.
 
-    Parameters
-    ----------
-    items : iterable of dict
-        Lines of a corpus's `items.jsonl`. They are read once; at most `per_word` of each word are kept. Those that
-        the corpus says are `unplayable` are none: their import would refuse them.
-    choice : Choice
-
-    Returns
-    -------
-    list of dict
-        In the order in which they were drawn.
+    - `items`: lines of a corpus's `items.jsonl`. They are read once; at most `per_word` of each word are kept. Those
+      that the corpus says are `unplayable` are none: their import would refuse them.
+    - returned: in the order in which they were drawn.
     """
     words: dict[str, list[_DrawnItem]] = {}
     for item in items:

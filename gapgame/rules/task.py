@@ -200,15 +200,9 @@ def _draw(
 def verify_parts(parts: Mapping[str, Iterable[tuple[str, int, tuple[str, ...]]]]) -> dict[str, int]:
     """Check the parts as written, each of (sentence, index in the corpus, images).
 
-    Returns
-    -------
-    dict of str to int
-        The checks by name, with how many of their things were looked at.
+    - returned: the checks by name, with how many of their things were looked at.
 
-    Raises
-    ------
-    GapTaskError
-        Where two parts share an instance, a sentence or an image, or an instance has no image.
+    Raises GapTaskError where two parts share an instance, a sentence or an image, or an instance has no image.
     """
     seen: dict[str, dict[object, str]] = {"instances": {}, "sentences": {}, "images": {}}
     for part, members in parts.items():

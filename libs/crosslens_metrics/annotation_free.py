@@ -61,27 +61,16 @@ def projections_of(
 ) -> VectorProjections:
     """What `crosslens_metrics.scoring.score` takes for CLinRel, CMedRel and WCC.
 
-    Parameters
-    ----------
-    images : sequence of str, length n_images
-        Names, in the order of the captions that are scored. Vectors of other images are left out.
-    candidates : NamedVectors
-        Projections of the candidates, one for each image.
-    references : NamedVectors, optional
-        Projections of the English references. Of several for an image, the mean of their directions is taken.
-    features : NamedVectors, optional
-        Features of the images.
+    - `images`: length n_images: names, in the order of the captions that are scored. Vectors of other images are left
+      out.
+    - `candidates`: projections of the candidates, one for each image.
+    - `references`: projections of the English references. Of several for an image, the mean of their directions is
+      taken.
+    - `features`: features of the images.
+    - returned: vectors of length 1 at most, one for each image, in the order of `images`.
 
-    Returns
-    -------
-    VectorProjections
-        Vectors of length 1 at most, one for each image, in the order of `images`.
-
-    Raises
-    ------
-    MalformedVectorsError
-        Where an image has no vector, or more than it may have; where a vector is zero throughout; where vectors lie in
-        different spaces.
+    Raises MalformedVectorsError where an image has no vector, or more than it may have; where a vector is zero
+    throughout; where vectors lie in different spaces.
     """
     given = [("candidates", candidates), ("references", references), ("images", features)]
     parts = [(what, vectors) for what, vectors in given if vectors is not None]

@@ -46,22 +46,11 @@ def images_needed(wins: int, losses: int, images: int, *, width_points: float) -
     From the variance of the outcome, the interval is about 2 × 1.96 × 100 × sqrt(variance / images) points wide; with
     few images it is exact.
 
-    Parameters
-    ----------
-    wins, losses, images : int
-        As for `gains.gain`.
-    width_points : float
-        In percentage points, above 0.
+    - `wins`, `losses` and `images`: as for `gains.gain`.
+    - `width_points`: in percentage points, above 0.
+    - returned: images in all, those there are included.
 
-    Returns
-    -------
-    int
-        Images in all, those there are included.
-
-    Raises
-    ------
-    UndefinedFigureError
-        Without images.
+    Raises UndefinedFigureError without images.
     """
     enough = math.ceil((2 * NORMAL_QUANTILE * 100 / width_points) ** 2 * _variance(wins, losses, images))
     least_share = _least_share(wins, losses, images)
@@ -80,20 +69,10 @@ def images_to_see(wins: float, losses: float, images: float) -> int:
     The gain is taken to be what was seen, with outcomes as frequent, and with these raters. With few images the
     interval is exact, and leaves out zero where the sign test does.
 
-    Parameters
-    ----------
-    wins, losses, images : float
-        As for `gains.gain`.
+    - `wins`, `losses` and `images`: as for `gains.gain`.
+    - returned: images in all, those there are included.
 
-    Returns
-    -------
-    int
-        Images in all, those there are included.
-
-    Raises
-    ------
-    UndefinedFigureError
-        Without images or a gain, or with a single decided image.
+    Raises UndefinedFigureError without images or a gain, or with a single decided image.
     """
     variance = _variance(wins, losses, images)
     if wins == losses:
@@ -143,19 +122,10 @@ def images_to_see_with_other_raters(decided: DecidedImages) -> int:
     The gain is taken to be what was seen. More images make the variance over images small, and that over raters only
     as far as it is in both: what is left is how these raters differ, which only more raters make smaller.
 
-    Parameters
-    ----------
-    decided : DecidedImages
+    - returned: images in all, those there are included; at least as many as `images_to_see`.
 
-    Returns
-    -------
-    int
-        Images in all, those there are included; at least as many as `images_to_see`.
-
-    Raises
-    ------
-    UndefinedFigureError
-        With fewer than `gains.MIN_RATERS` raters, or where no number of images is enough; or without images or a gain.
+    Raises UndefinedFigureError with fewer than `gains.MIN_RATERS` raters, or where no number of images is enough; or
+    without images or a gain.
     """
     value, parts = abs(pooled_gain(decided.outcome)), decided.variance
     wins, losses, images, _is_few = independent_outcomes(decided.image, decided.outcome)

@@ -106,18 +106,9 @@ class DesignPower:
 def expected_gain(mean: float, spread: PreferenceSpread, *, replication: int) -> float:
     """The gain of majorities if preferences have this mean, over all images and raters.
 
-    Parameters
-    ----------
-    mean : float
-        On the latent scale.
-    spread : PreferenceSpread
-    replication : int
-        Judgements of each image.
-
-    Returns
-    -------
-    float
-        In percentage points, to about six digits.
+    - `mean`: on the latent scale.
+    - `replication`: judgements of each image.
+    - returned: in percentage points, to about six digits.
     """
     nodes, weights = _gauss()
     of_image, noise = mean + spread.image * nodes, float(np.hypot(spread.rater, spread.rest))
@@ -138,15 +129,7 @@ def _gauss() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def power_of(design: JudgingDesign, spread: PreferenceSpread = PRIORS) -> DesignPower:
     """The chance that a design sees a gain of 3, 5 and 8 points, and the smallest gain that it sees with 80%.
 
-    Parameters
-    ----------
-    design : JudgingDesign
-    spread : PreferenceSpread
-
-    Returns
-    -------
-    DesignPower
-        Chances from 0 to 1, gains in points. Always the same for the same design.
+    - returned: chances from 0 to 1, gains in points. Always the same for the same design.
     """
     simulated = _Simulation(design, spread)
     means = [_mean_for(points, spread, design.replication) for points in GAINS]
@@ -168,17 +151,8 @@ def trade_of(
 ) -> tuple[tuple[JudgingDesign, SeenGain], ...]:
     """The same number of judgements with fewer or more raters per image, of the same two models.
 
-    Parameters
-    ----------
-    design : JudgingDesign
-    spread : PreferenceSpread
-    points : float
-        The gain that the given design would have: the preference behind it is that of all.
-
-    Returns
-    -------
-    tuple of (JudgingDesign, SeenGain)
-        By replication; each with the gain that its own majorities have.
+    - `points`: the gain that the given design would have: the preference behind it is that of all.
+    - returned: by replication; each with the gain that its own majorities have.
     """
     mean = _mean_for(points, spread, design.replication)
     replications = sorted({*REPLICATIONS, design.replication})

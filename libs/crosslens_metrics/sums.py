@@ -39,20 +39,10 @@ def statistic_of(signature: Signature) -> Statistic | None:
 def bmrc_sums(bleu_4: MetricScores, meteor: MetricScores, rouge_l: MetricScores, cider: MetricScores) -> Sums:
     """What each image adds to the sums of `bmrc_of_sums`.
 
-    Parameters
-    ----------
-    bleu_4, meteor, rouge_l, cider : MetricScores
-        Of the same images, in the same order.
+    - `bleu_4`, `meteor`, `rouge_l` and `cider`: of the same images, in the same order.
+    - returned: shape (n_images, 19): those of BLEU-4, those of METEOR, 1, ROUGE-L, CIDEr.
 
-    Returns
-    -------
-    ndarray of float, shape (n_images, 19)
-        Those of BLEU-4, those of METEOR, 1, ROUGE-L, CIDEr.
-
-    Raises
-    ------
-    ValueError
-        Where BLEU-4 or METEOR has no sums.
+    Raises ValueError where BLEU-4 or METEOR has no sums.
     """
     if bleu_4.sums is None or meteor.sums is None:
         raise ValueError("BMRC's sums need those of BLEU-4 and of METEOR.")

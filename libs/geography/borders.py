@@ -82,20 +82,10 @@ class Borders:
     def locate(self, latitudes: ArrayLike, longitudes: ArrayLike) -> list[PointPlace]:
         """Places of points.
 
-        Parameters
-        ----------
-        latitudes, longitudes : array_like of float, shape (n,)
-            Degrees north and east.
+        - `latitudes` and `longitudes`: shape (n,): degrees north and east.
+        - returned: empty places for the open sea and for positions that cannot be right (see `fault_of`).
 
-        Returns
-        -------
-        list of Place
-            Empty places for the open sea and for positions that cannot be right (see `fault_of`).
-
-        Raises
-        ------
-        ValueError
-            If the two differ in length.
+        Raises ValueError if the two differ in length.
         """
         north = np.asarray(latitudes, dtype=float).ravel()
         east = np.asarray(longitudes, dtype=float).ravel()

@@ -41,16 +41,9 @@ class CoordinateFault(StrEnum):
 def fault_of(latitude: object, longitude: object) -> CoordinateFault | None:
     """What is wrong with a position in degrees, or None.
 
-    Parameters
-    ----------
-    latitude, longitude : float, str or None
-        As read from a file or a database; None and "" are missing.
-
-    Returns
-    -------
-    CoordinateFault or None
-        SWAPPED where the two would be a position the other way round; NULL_ISLAND for 0, 0, which stands for "unknown"
-        far more often than for a point in the Gulf of Guinea.
+    - `latitude` and `longitude`: as read from a file or a database; None and "" are missing.
+    - returned: SWAPPED where the two would be a position the other way round; NULL_ISLAND for 0, 0, which stands for
+      "unknown" far more often than for a point in the Gulf of Guinea.
     """
     if _is_missing(latitude) or _is_missing(longitude):
         return CoordinateFault.MISSING

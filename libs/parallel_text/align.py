@@ -81,22 +81,11 @@ class WordAligner:
     def links(self, pairs: Sequence[tuple[Words, Words]], *, scratch: Path) -> list[Links]:
         """Align the words of each pair in both directions, and keep the links that both have.
 
-        Parameters
-        ----------
-        pairs : sequence of pairs of sequences of str, length n
-            Tokens of source and target, as they are compared: in lower case.
-        scratch : Path
-            A folder for temporary files. They are deleted, unless this process is killed.
+        - `pairs`: length n: tokens of source and target, as they are compared: in lower case.
+        - `scratch`: a folder for temporary files. They are deleted, unless this process is killed.
+        - returned: length n: sorted. A pair with an empty side or more than `MAX_SENTENCE_TOKENS` tokens has none.
 
-        Returns
-        -------
-        list of lists of pairs of int, length n
-            Sorted. A pair with an empty side or more than `MAX_SENTENCE_TOKENS` tokens has none.
-
-        Raises
-        ------
-        CorpusError
-            If the program fails, or its output is not that of an aligner.
+        Raises CorpusError if the program fails, or its output is not that of an aligner.
         """
         aligned = [
             number for number, sides in enumerate(pairs) if all(0 < len(side) <= MAX_SENTENCE_TOKENS for side in sides)

@@ -333,23 +333,11 @@ READERS: dict[str, _PairReader] = {"moses": read_moses, "opus": read_opus, "tmx"
 def read_pairs(text: Text, path_of: Callable[[str], Path], problems: LineProblems) -> Iterator[SentencePair]:
     """Read the pairs of a text one by one, never more than a few in memory.
 
-    Parameters
-    ----------
-    text : Text
-    path_of : callable
-        Gives the path of a file of `text.files`.
-    problems : LineProblems
-        Pairs that are left out are added to it.
+    - `path_of`: gives the path of a file of `text.files`.
+    - `problems`: pairs that are left out are added to it.
+    - yielded: both sentences as `clean` makes them.
 
-    Yields
-    ------
-    SentencePair
-        Both sentences as `clean` makes them.
-
-    Raises
-    ------
-    CorpusError
-        Where a file cannot be read as a whole.
+    Raises CorpusError where a file cannot be read as a whole.
     """
     paths = tuple(path_of(name) for name in text.files)
     for pair in READERS[text.format](text, paths, problems):

@@ -44,21 +44,11 @@ def tokens_of(texts: Sequence[str], language: str) -> list[list[str]]:
     Any script is read. Of languages without spaces (`SPACELESS`), words are those that ICU finds, without signs. Only
     elisions are parted within a word: particles of Korean and prefixes of Arabic stay with their nouns.
 
-    Parameters
-    ----------
-    texts : sequence of str, length n
-    language : str
-        BCP-47 tag.
+    - `texts`: length n.
+    - `language`: BCP-47 tag.
+    - returned: length n: no token is empty or holds white space.
 
-    Returns
-    -------
-    list of lists of str, length n
-        No token is empty or holds white space.
-
-    Raises
-    ------
-    crosslens_metrics.java.ToolMissingError
-        If the language has no spaces and ICU is not there.
+    Raises crosslens_metrics.java.ToolMissingError if the language has no spaces and ICU is not there.
     """
     base = base_of(language)
     if base in SPACELESS:

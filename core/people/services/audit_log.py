@@ -28,7 +28,7 @@ def record(
     - `action`: noun and verb of what was done, such as `round.opened`.
     - `about`: what it was done to, in words that still say something when the row is gone. Never a caption's words, and
       never what a person is called: an entry stays as it is, and people may want to be forgotten.
-    - `by`: none where nobody asked for it, such as background work.
+    - `by`: None where nobody asked for it, such as background work.
     - `person`: whom it concerns, such as an annotator who was paused. The log names them for as long as they have an
       account.
     - `details`: what JSON can hold: settings before and after, reasons, counts. Nobody's name or address.

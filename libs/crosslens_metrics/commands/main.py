@@ -41,15 +41,8 @@ COMMANDS: Mapping[str, Command] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Of the command line, from the command's name on. Default: those of the program.
-
-    Returns
-    -------
-    int
-        Exit status: 0, or 1 where the command says on standard error why it failed.
+    - `arguments`: of the command line, from the command's name on. Default: those of the program.
+    - returned: exit status: 0, or 1 where the command says on standard error why it failed.
     """
     parser = ArgumentParser(prog="crosslens-metrics", description="Metrics of image captions, from files.")
     parser.add_argument("--version", action="version", version=__version__)

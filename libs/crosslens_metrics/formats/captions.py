@@ -47,23 +47,12 @@ class _CaptionEntry:
 def read_candidates(file: IO[bytes], *, name: str, language: str | None = None) -> CaptionFile[str]:
     """One caption for each image, which may be empty.
 
-    Parameters
-    ----------
-    file : binary file
-        Of any layout that `layout_of` knows.
-    name : str
-        Of the file, for messages.
-    language : str, optional
-        Tag of the captions to read, where there are several.
+    - `file`: of any layout that `layout_of` knows.
+    - `name`: of the file, for messages.
+    - `language`: tag of the captions to read, where there are several.
+    - returned: by image.
 
-    Returns
-    -------
-    CaptionFile of str
-        By image.
-
-    Raises
-    ------
-    FileProblemsError
+    Raises FileProblemsError.
     """
     with _CaptionReader(name, language) as reading:
         for entry in reading.entries(file):

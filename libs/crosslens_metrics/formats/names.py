@@ -236,24 +236,12 @@ def paired(
 ) -> ScoredPairs:
     """Candidates beside their references, if there are any.
 
-    Parameters
-    ----------
-    candidates : mapping of str to str
-        One caption by image.
-    references : mapping of str to list of str, or None
-        Captions by image.
-    other_names : mapping of str to str, optional
-        Images of the references by other names that they have.
+    - `candidates`: one caption by image.
+    - `references`: captions by image.
+    - `other_names`: images of the references by other names that they have.
+    - returned: image by image.
 
-    Returns
-    -------
-    Pairs
-        Image by image.
-
-    Raises
-    ------
-    ImagesDifferError
-        If some image lacks one or the other.
+    Raises ImagesDifferError if some image lacks one or the other.
     """
     if references is None:
         images = sorted(candidates, key=_as_number)

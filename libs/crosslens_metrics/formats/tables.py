@@ -105,21 +105,10 @@ class TextTable:
 def read_table(file: Path, *, asked: Iterable[str]) -> TextTable:
     """The table of a file; which sign parts its cells shows where the first line names what is asked for.
 
-    Parameters
-    ----------
-    file : Path
-        Cells parted by commas, semicolons, tabs or bars.
-    asked : iterable of str
-        Names of columns that it must have.
+    - `file`: cells parted by commas, semicolons, tabs or bars.
+    - `asked`: names of columns that it must have.
 
-    Returns
-    -------
-    TextTable
-
-    Raises
-    ------
-    FileRefusedError
-        Where it cannot be read, or lacks a column.
+    Raises FileRefusedError where it cannot be read, or lacks a column.
     """
     try:
         with file.open("rb") as opened:

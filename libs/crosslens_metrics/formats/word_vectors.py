@@ -66,25 +66,14 @@ class _ReadingProgress:
 def vectors_in(path: Path, *, language: str, copy_to: Path) -> WordVectorSource | None:
     """Open the word vectors at a path: the folder of a table, or a file, which is copied to a table first.
 
-    Parameters
-    ----------
-    path : Path
-        Of a folder that `crosslens_metrics.word_vectors.TableWriter` wrote, or of a word2vec or GloVe file (.gz too).
-    language : str
-        Tag of the file's language, which the table keeps.
-    copy_to : Path
-        Folder of the table. It is made, or holds the same vectors already.
+    - `path`: of a folder that `crosslens_metrics.word_vectors.TableWriter` wrote, or of a word2vec or GloVe file (.gz
+      too).
+    - `language`: tag of the file's language, which the table keeps.
+    - `copy_to`: folder of the table. It is made, or holds the same vectors already.
+    - returned: None where there is nothing of the kind.
 
-    Returns
-    -------
-    Vectors or None
-        None where there is nothing of the kind.
-
-    Raises
-    ------
-    WordVectorFileError
-        Where the file cannot be read, or `copy_to` holds other vectors.
-    crosslens_metrics.word_vectors.MalformedTableError
+    Raises WordVectorFileError where the file cannot be read, or `copy_to` holds other vectors. Raises
+    crosslens_metrics.word_vectors.MalformedTableError.
     """
     if not path.is_file():
         return open_table(path) if (path / MANIFEST).is_file() else None
@@ -127,23 +116,11 @@ def format_of(path: Path) -> FileFormat:
 def copy_file(path: Path, file_format: FileFormat, writer_of: WriterOf) -> TableWriter:
     """Read a file once and write each vector on as it comes, so that no matrix is ever in memory.
 
-    Parameters
-    ----------
-    path : Path
-        May be packed (.gz).
-    file_format : FileFormat
-    writer_of : callable
-        Makes the writer, from how many numbers a word has.
+    - `path`: may be packed (.gz).
+    - `writer_of`: makes the writer, from how many numbers a word has.
+    - returned: the writer, done.
 
-    Returns
-    -------
-    TableWriter
-        The writer, done.
-
-    Raises
-    ------
-    WordVectorFileError
-        With the line (of a binary file: the word), what is wrong there and what to do.
+    Raises WordVectorFileError with the line (of a binary file: the word), what is wrong there and what to do.
     """
     progress = _ReadingProgress(path, file_format)
     try:

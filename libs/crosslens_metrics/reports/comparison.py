@@ -90,32 +90,16 @@ def build_report(
 ) -> ReportedFigures:
     """All figures of one comparison.
 
-    Parameters
-    ----------
-    judged : CountedJudgements
-    seed : int
-        Each figure draws from a stream of its own, so none changes when another is added.
-    replication : int
-        How many judgements an image needs.
-    repeats : sequence of (score of the first time, score again, rater)
-    region_of : mapping of image to region, optional
-        With it the gain is also given for each region.
-    not_judged, counted_similar : int
-        Pairs without any judgement, and pairs with equal captions that count as SIMILAR without having been shown:
-        those are in the denominator of the gain, and in no other figure.
-    set_aside : int
-        Judgements that were made and do not count; told beside the figures.
-    not_judged_in, counted_similar_in : mapping of region to int, optional
-        The same by region.
-    name_of : callable
-        The name of an image, for the signature, where `judged` has another code of it.
-    resamples : int
-        Of the bootstrap.
-
-    Returns
-    -------
-    ReportedFigures
-        Figures, each with its interval, or why it has none.
+    - `seed`: each figure draws from a stream of its own, so none changes when another is added.
+    - `replication`: how many judgements an image needs.
+    - `region_of`: with it the gain is also given for each region.
+    - `not_judged` and `counted_similar`: pairs without any judgement, and pairs with equal captions that count as
+      SIMILAR without having been shown: those are in the denominator of the gain, and in no other figure.
+    - `set_aside`: judgements that were made and do not count; told beside the figures.
+    - `not_judged_in` and `counted_similar_in`: the same by region.
+    - `name_of`: the name of an image, for the signature, where `judged` has another code of it.
+    - `resamples`: of the bootstrap.
+    - returned: figures, each with its interval, or why it has none.
     """
     tally = _ImageTally(judged, replication)
     outcome = _outcome(tally, tally.everything, not_judged, counted_similar, resamples, random_stream(seed, "gain"))

@@ -156,20 +156,10 @@ def pool(
 ) -> PooledGain:
     """All comparisons together: of the same two models in several languages, or on several sets of images.
 
-    Parameters
-    ----------
-    decided : sequence of DecidedImages
-        One for each comparison.
-    seed : int
-    resamples : int
-        Of the bootstrap.
-    signatures : sequence of Signature
-        Of the comparisons; those without outcomes are left out.
-
-    Returns
-    -------
-    PooledGain
-        In percentage points.
+    - `decided`: one for each comparison.
+    - `resamples`: of the bootstrap.
+    - `signatures`: of the comparisons; those without outcomes are left out.
+    - returned: in percentage points.
     """
     image = _numbers(decided)
     outcome = np.concatenate([np.zeros(0, dtype=np.int8), *(part.outcome for part in decided)])
@@ -213,15 +203,8 @@ def rank_models(contests: Sequence[ModelContest]) -> ModelRanking | None:
 
     None where fewer models have outcomes than take a ranking.
 
-    Parameters
-    ----------
-    contests : sequence of ModelContest
-        One for each comparison.
-
-    Returns
-    -------
-    ModelRanking or None
-        In log-odds.
+    - `contests`: one for each comparison.
+    - returned: in log-odds.
     """
     contests = [contest for contest in contests if len(contest.decided.outcome)]
     names = sorted({name for contest in contests for name in (contest.base, contest.test)})

@@ -193,33 +193,14 @@ def correlations_of(
 ) -> CorrelationReport:
     """All figures of a table.
 
-    Parameters
-    ----------
-    table : TextTable
-    human : str
-        The column of people's gains.
-    metrics : sequence of str
-        The columns of metrics' differences.
-    group : tuple of str and sequence of str, or None
-        A column and its values: the figures are also given over these evaluations, and over the rest.
-    rules : PointRules
-    skip_missing : bool
-        Whether evaluations without a figure are left out.
-    resamples : int or None
-        None for no intervals.
-    seed : int
-    others : sequence of str
-        The columns of further metrics, of which each of `metrics` has its difference.
-    columns : EvaluationColumns
+    - `human`: the column of people's gains.
+    - `metrics`: the columns of metrics' differences.
+    - `group`: a column and its values: the figures are also given over these evaluations, and over the rest.
+    - `skip_missing`: whether evaluations without a figure are left out.
+    - `resamples`: None for no intervals.
+    - `others`: the columns of further metrics, of which each of `metrics` has its difference.
 
-    Returns
-    -------
-    CorrelationReport
-
-    Raises
-    ------
-    FileRefusedError
-        Where it lacks a column, or a figure that is not to be skipped.
+    Raises FileRefusedError where it lacks a column, or a figure that is not to be skipped.
     """
     people_at, shown = table.place(human), list(dict.fromkeys(map(table.place, metrics)))
     places = list(dict.fromkeys([*shown, *map(table.place, others)]))

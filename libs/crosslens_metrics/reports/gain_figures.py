@@ -112,15 +112,7 @@ def several_tests(
 
     Of 36 comparisons of equally good models four in five times at least one has a plain p-value below 0.05.
 
-    Parameters
-    ----------
-    figures : sequence of (gain, sign test)
-    corrected : bool
-
-    Returns
-    -------
-    tuple of SeveralTests
-        In the same order.
+    - returned: in the same order.
     """
     columns: list[list[float | None]] = [
         [test.p if isinstance(test, SignTest) else None for _gain, test in figures],

@@ -108,18 +108,8 @@ class FileReport(ReportFigure):
 def report_on(judgements: JudgementFile, *, seed: int, replication: int, resamples: int) -> FileReport:
     """Everything that can be said of a file.
 
-    Parameters
-    ----------
-    judgements : JudgementFile
-    seed : int
-    replication : int
-        How many judgements an image needs.
-    resamples : int
-        Of the bootstrap.
-
-    Returns
-    -------
-    FileReport
+    - `replication`: how many judgements an image needs.
+    - `resamples`: of the bootstrap.
     """
     reports = []
     outcomes: list[tuple[FileComparison, DecidedImages]] = []

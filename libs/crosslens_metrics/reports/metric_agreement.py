@@ -183,16 +183,7 @@ def _test(test: PermutationTest) -> TestFigure:
 
 
 def corrected_tests(by_metric: Mapping[str, MetricAgreement]) -> dict[str, MetricAgreement]:
-    """The same with p-values corrected for all metrics by Holm's method: of many, the best may be so by chance.
-
-    Parameters
-    ----------
-    by_metric : mapping of MetricAgreement by metric
-
-    Returns
-    -------
-    dict of MetricAgreement by metric
-    """
+    """The same with p-values corrected for all metrics by Holm's method: of many, the best may be so by chance."""
     coefficients: dict[str, dict[Coefficient, CorrelationFigure]] = {name: {} for name in by_metric}
     for coefficient in Coefficient:
         figures = {name: agreed.coefficients[coefficient] for name, agreed in by_metric.items()}

@@ -145,14 +145,6 @@ def freedom_to_correct(freedom: float, raters: int) -> float:
     in up to 13%. From five on it is no more than 6%, and a cap would cost up to two thirds of the power
     (docs/statistics.md).
 
-    Parameters
-    ----------
-    freedom : float
-        Satterthwaite's.
-    raters : int
-
-    Returns
-    -------
-    float
+    - `freedom`: satterthwaite's.
     """
     return min(freedom, raters - 1) if raters < MIN_RATERS else freedom

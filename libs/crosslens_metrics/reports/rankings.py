@@ -108,28 +108,14 @@ def rankings_of(
 ) -> RankReport:
     """All figures of a table.
 
-    Parameters
-    ----------
-    table : TextTable
-    proposed, standard : sequence of str
-        Columns of scores.
-    model : str or None
-        The column of the models' names. Default: `model`, else the first that is no score.
-    with_sums : bool
-        Whether the sums of every two or more proposed metrics are ranked too.
-    skip_missing : bool
-        Whether models without a score are left out.
-    ties : TiedRanks
-        Which rank equal scores share.
+    - `proposed` and `standard`: columns of scores.
+    - `model`: the column of the models' names. Default: `model`, else the first that is no score.
+    - `with_sums`: whether the sums of every two or more proposed metrics are ranked too.
+    - `skip_missing`: whether models without a score are left out.
+    - `ties`: which rank equal scores share.
 
-    Returns
-    -------
-    RankReport
-
-    Raises
-    ------
-    FileRefusedError
-        Where it lacks a column, or a score that is not to be skipped; or where there are too many sums.
+    Raises FileRefusedError where it lacks a column, or a score that is not to be skipped; or where there are too many
+    sums.
     """
     columns = {place: table.numbers(place) for place in dict.fromkeys(map(table.place, [*proposed, *standard]))}
     lacking = table.lacking(columns, "has no score. Fill it in, or leave such models out by --skip-missing.")

@@ -53,7 +53,7 @@ def start(
 ) -> Training:
     """Request a training. Then call `research.inference.tasks.ask_for_training`.
 
-    - `base`: none: a new small model.
+    - `base`: None for a new small model.
     - `features`: whose features the small model captions; None: it sees the images.
     - `training` and `validation`: images by the SHA-256 of their files. They are kept as they are now.
     - `evaluated`: images that must be in neither.
