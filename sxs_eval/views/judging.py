@@ -26,7 +26,6 @@ from sxs_eval.permissions import batch_for, comparison_to_judge, missing_require
 from sxs_eval.selectors.work import judging_page, times_of_judging, work_of
 from sxs_eval.services import judging as services
 
-MS_PER_DAY = 24 * 3600 * 1000
 # Sides must not be guessed from any that were before.
 RNG: Random = SystemRandom()
 JUDGING = WorkAddresses(work="sxs_eval:work-show", batch="sxs_eval:batch-show")

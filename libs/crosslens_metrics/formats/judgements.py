@@ -65,7 +65,6 @@ class JudgementLine(NamedTuple):
     rater: str
     kind: str
     score: int
-    score_is_named: bool
     test_is_left: int
     seconds: float | None
     region: str
@@ -204,7 +203,6 @@ class _RowReader:
             number=number,
             kind=kind,
             score=score,
-            score_is_named=named,
             test_is_left=-1 if kind == "equal" else _SIDES[fields.one_of("left_is", _SIDES, any_case=True)],
             seconds=None if kind == "equal" else _seconds(cell["seconds"]),
             counts=_ANSWERS[fields.one_of("counts", _ANSWERS, any_case=True)],
