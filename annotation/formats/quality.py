@@ -57,10 +57,7 @@ class QualityLayout(TextChoices):
 def fresh_table(project: Project, images: ImageFilter = ALL_IMAGES) -> QualityTable:
     """Compute the table now, from the answers themselves.
 
-    Raises
-    ------
-    ImageFilterError
-        If `images` cannot be applied to a language.
+    Raises ImageFilterError if `images` cannot be applied to a language.
     """
     figures = {
         round.pk: figures_of(round, images_of(images, project=project, language=round.language))

@@ -109,10 +109,7 @@ class IndexQuery:
 def write_index(folder: Path, path: Path) -> None:
     """Make the index of the release whose files lie in `folder`, in one pass over them.
 
-    Raises
-    ------
-    FileNotFoundError
-        Where a table is missing.
+    Raises FileNotFoundError where a table is missing.
     """
     with closing(sqlite3.connect(path)) as database:
         database.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; {SCHEMA}")

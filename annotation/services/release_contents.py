@@ -174,10 +174,7 @@ def changes_since(
 ) -> ReleaseChanges | None:
     """Return the changes since the previous release; None if there was none. `left_out`: why, by name of a caption.
 
-    Raises
-    ------
-    ReleaseNotPossibleError
-        Where the files of the release before are gone.
+    Raises ReleaseNotPossibleError where the files of the release before are gone.
     """
     before = release_before(release)
     if before is None:

@@ -80,10 +80,7 @@ class WrittenFiles:
 def write_release(release: Release, folder: Path, *, beat: Callable[[], None]) -> WrittenFiles:
     """Write all files into an empty folder; `beat` is called regularly meanwhile.
 
-    Raises
-    ------
-    ReleaseNotPossibleError
-        Where there is nothing to release any more, or captions change all the time.
+    Raises ReleaseNotPossibleError where there is nothing to release any more, or captions change all the time.
     """
     contents = _written_unchanged(release, folder, beat)
     changes = changes_since(release, contents.captions, contents.left_out, beat=beat)

@@ -62,10 +62,7 @@ def store_index(release: Release, folder: Path) -> None:
 def index_path(release: Release) -> Path:
     """Return the path of the index of a finished release on this computer.
 
-    Raises
-    ------
-    FileNotFoundError
-        If the files of the release are no longer in storage.
+    Raises FileNotFoundError if the files of the release are no longer in storage.
     """
     if not default_storage.exists(_name(release)):
         with tempfile.TemporaryDirectory(prefix="crosslens-index-") as place:
@@ -166,27 +163,16 @@ def start_release(
 ) -> Release:
     """Request the next release of a project; `build` makes its files.
 
-    Parameters
-    ----------
-    licence : str
-        Of the captions: one of `annotation.rules.releases.LICENCES`.
-    authors : str
-        One a line: family name, given names; or a name without a comma, of an institution.
-    salt : str
-        Secret for the pseudonyms; random by default.
-    until : datetime, optional
-        Only captions submitted up to this time are included; `now` by default. With the same `salt` and `until`, copies
-        of one database give the same bytes.
+    - `licence`: of the captions: one of `annotation.rules.releases.LICENCES`.
+    - `authors`: one a line: family name, given names; or a name without a comma, of an institution.
+    - `salt`: secret for the pseudonyms; random by default.
+    - `until`: only captions submitted up to this time are included; `now` by default. With the same `salt` and `until`,
+      copies of one database give the same bytes.
+    - `publish_coordinates`: whether the release says to a few metres where its images were taken. Nothing else
+      publishes that.
+    - `include_images`: whether the files of images are in it whose licences let everybody pass them on.
 
-    publish_coordinates : bool
-        Whether the release says to a few metres where its images were taken. Nothing else publishes that.
-    include_images : bool
-        Whether the files of images are in it whose licences let everybody pass them on.
-
-    Raises
-    ------
-    ReleaseSettingsError
-        With everything that is lacking.
+    Raises ReleaseSettingsError with everything that is lacking.
     """
     title = " ".join(title.split())
     # Without duplicates: the format of citations requires that.

@@ -50,18 +50,11 @@ def read_addresses(
 ) -> list[AddressLine]:
     """Read lines of address, languages, role and note. All problems are raised together, with their lines.
 
-    Parameters
-    ----------
-    role : Role
-        Of lines without one.
-    languages : iterable of Language
-        Those that lines may name, by tag or name.
-    invited : collection of (str, str)
-        Addresses in lower case that have an open invitation, each with its role.
+    - `role`: of lines without one.
+    - `languages`: those that lines may name, by tag or name.
+    - `invited`: addresses in lower case that have an open invitation, each with its role.
 
-    Raises
-    ------
-    crosslens_metrics.formats.problems.FileProblemsError
+    Raises crosslens_metrics.formats.problems.FileProblemsError.
     """
     lines: list[AddressLine] = []
     seen: dict[tuple[str, str], int] = {}

@@ -62,12 +62,8 @@ def why_not(action: InvitationAction, *, state: InvitationState, no_mail: str | 
 def why_no_mail(*, address: str, mailing: bool, mailed_at: datetime | None, now: datetime) -> str | None:
     """Return why no e-mail can be sent; None if it can.
 
-    Parameters
-    ----------
-    mailing : bool
-        Whether one is waiting to be sent.
-    mailed_at : datetime or None
-        When the last was sent.
+    - `mailing`: whether one is waiting to be sent.
+    - `mailed_at`: when the last was sent.
     """
     if not address:
         return _("It has no e-mail address. Copy its link.")

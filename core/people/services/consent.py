@@ -53,10 +53,7 @@ def publish_consent_text(
 def give_consent(*, project: Project, user: User, version: int | None, now: datetime) -> Consent:
     """Record that `user` agreed to `version`, in the language that it is shown in; repeating it changes nothing.
 
-    Raises
-    ------
-    StaleConsentError
-        If it is not the newest.
+    Raises StaleConsentError if it is not the newest.
     """
     with transaction.atomic():
         lock_person(user)
@@ -90,9 +87,7 @@ def withdraw_consent(
     Batches are returned, and no more are assigned. The newest text that they agreed to says what happens to answers;
     `keeps_answers` is their choice if it leaves one, and ignored otherwise.
 
-    Raises
-    ------
-    WithdrawalChoiceError
+    Raises WithdrawalChoiceError.
     """
     with transaction.atomic():
         # Lock the person: nothing is assigned to them meanwhile.

@@ -144,9 +144,7 @@ def invite_many(
 ) -> list[Invitation]:
     """Make several invitations, all or none. With `mailing`, those with an address are queued to be sent there.
 
-    Raises
-    ------
-    ConsentGapsError
+    Raises ConsentGapsError.
     """
     if any(needs_consent(each.role) for each in wanted):
         check_gaps(project)
@@ -218,16 +216,9 @@ def accept_invitation(
 
     Somebody who accepts it twice, or has the role already, uses no further place.
 
-    Raises
-    ------
-    Invitation.DoesNotExist
-        If there is none with this token.
-    InvitationClosedError
-        If it is used up, expired or revoked.
-    RoleConflictError
-        If the role does not go with one that `user` has in the project.
-    StaleConsentError
-        If another version of the consent text is the newest by now.
+    Raises Invitation.DoesNotExist if there is none with this token. Raises InvitationClosedError if it is used up,
+    expired or revoked. Raises RoleConflictError if the role does not go with one that `user` has in the project. Raises
+    StaleConsentError if another version of the consent text is the newest by now.
     """
     with transaction.atomic():
         lock_person(user)
@@ -282,11 +273,8 @@ def join(
 
     It does not check whether another account has the address: nobody may find that out here.
 
-    Raises
-    ------
-    UserNameTakenError
-    InvitationClosedError, StaleConsentError, Invitation.DoesNotExist
-        As `accept_invitation`.
+    Raises UserNameTakenError. Raises InvitationClosedError, StaleConsentError or Invitation.DoesNotExist as
+    `accept_invitation`.
     """
     user = User(username=username, interface_language=interface_language)
     user.set_password(password)  # slow on purpose, so before the transaction, which on SQLite blocks all writers
@@ -326,12 +314,8 @@ def change_many(
 ) -> ChangedInvitations:
     """Send again, extend or revoke each of `invitations` for which it is possible.
 
-    Parameters
-    ----------
-    valid_for : timedelta
-        From now, if they are extended. The links stay the same.
-    sends : bool
-        Whether those that are extended are sent again too, where that is possible.
+    - `valid_for`: from now, if they are extended. The links stay the same.
+    - `sends`: whether those that are extended are sent again too, where that is possible.
     """
     with transaction.atomic():
         # Two managers who do the same at once take turns; the second sees what the first did.
