@@ -18,24 +18,16 @@ NAMES_SHOWN = 5
 class VectorProjections:
     """Captions and images as vectors of one space, one row for each image, in the order of the captions.
 
-    Attributes
-    ----------
-    encoder : str
-        What made those of the captions, with its version: it stands in the signature.
-    candidates : array_like of float, shape (n_images, dimensions)
-        Of the model's captions.
-    references : array_like of float, shape (n_images, dimensions), optional
-        Of English references. CMedRel does without.
-    images : array_like of float, shape (n_images, dimensions), optional
-        Features of the images. CLinRel does without.
-    english : str, optional
-        Digest of the English references (`crosslens_metrics.signatures.references_digest`): it stands in the signature.
-    english_encoder, features_encoder : str, optional
-        What made those of the references and of the images, where it is not `encoder`. Only signatures of metrics that
-        use them have them.
-    sample : str, optional
-        Digest of the images' names (`crosslens_metrics.signatures.sample_digest`): it stands in CMedRel's signature,
-        which has no references to tell the images by.
+    - `encoder`: what made those of the captions, with its version: it stands in the signature.
+    - `candidates`: shape (n_images, dimensions): of the model's captions.
+    - `references`: shape (n_images, dimensions), optional: of English references. CMedRel does without.
+    - `images`: shape (n_images, dimensions), optional: features of the images. CLinRel does without.
+    - `english`: digest of the English references (`crosslens_metrics.signatures.references_digest`): it stands in the
+      signature.
+    - `english_encoder` and `features_encoder`: what made those of the references and of the images, where it is not
+      `encoder`. Only signatures of metrics that use them have them.
+    - `sample`: digest of the images' names (`crosslens_metrics.signatures.sample_digest`): it stands in CMedRel's
+      signature, which has no references to tell the images by.
     """
 
     encoder: str

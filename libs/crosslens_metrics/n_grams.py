@@ -26,12 +26,9 @@ Found = TypeVar("Found")
 class WordPlaces:
     """What is known of each place in `captions.words`.
 
-    Attributes
-    ----------
-    caption_of : ndarray of int32, shape (n_words,)
-    image_of : ndarray of int32, shape (n_captions,)
-    side_of : ndarray of int32, shape (n_captions,)
-        Twice the image, and one more for candidates.
+    - `caption_of`: shape (n_words,).
+    - `image_of`: shape (n_captions,).
+    - `side_of`: shape (n_captions,): twice the image, and one more for candidates.
     """
 
     def __init__(self, captions: EncodedCaptions) -> None:
@@ -67,21 +64,14 @@ class NGrams:
 
     Whatever is asked for by place comes in the order of the places, so that it is written to memory in one sweep.
 
-    Attributes
-    ----------
-    places : ndarray of int, shape (n_places,)
-        Ascending.
-    order : ndarray of int, shape (n_places,)
-        What sorts the places.
-    starts : ndarray of int, shape (n_grams,)
-        Where in `order` the places of each n-gram begin.
-    entries : ndarray of int, shape (n_entries,)
-        Where in `order` the places of each n-gram and caption begin.
-    gram, caption, often : ndarray of int, shape (n_entries,)
-        Of each entry the n-gram, by its index; the caption; and how often the caption has it.
-    continues : ndarray of bool, shape (n_entries,)
-        Whether the entry before is of the same n-gram and image.
-    is_candidate : ndarray of bool, shape (n_entries,)
+    - `places`: shape (n_places,): ascending.
+    - `order`: shape (n_places,): what sorts the places.
+    - `starts`: shape (n_grams,): where in `order` the places of each n-gram begin.
+    - `entries`: shape (n_entries,): where in `order` the places of each n-gram and caption begin.
+    - `gram`, `caption` and `often`: shape (n_entries,): of each entry the n-gram, by its index; the caption; and how
+      often the caption has it.
+    - `continues`: shape (n_entries,): whether the entry before is of the same n-gram and image.
+    - `is_candidate`: shape (n_entries,).
     """
 
     places: Numbers

@@ -60,17 +60,12 @@ NAMES = {"PK-GB": "Gilgit-Baltistan", "PK-KP": "Khyber Pakhtunkhwa", "PK-SD": "S
 class DisputedArea:
     """An area that a state holds and another one counts as its own.
 
-    Attributes
-    ----------
-    countries : str
-        All that are concerned.
-    held : str
-        Whom country-coder, which goes by who administers, gives it to; other points in the outline are not meant.
-    features, provinces : tuple of str
-        Its outline, from country-coder (Wikidata identifiers) or Natural Earth (iso_3166_2, perhaps only one `named`).
-    corners : tuple of (float, float)
-        Longitude and latitude: drawn by hand, right to about 15 km, where neither file has it. It may reach beyond what
-        is disputed where `held` cuts it off.
+    - `countries`: all that are concerned.
+    - `held`: whom country-coder, which goes by who administers, gives it to; other points in the outline are not meant.
+    - `features` and `provinces`: its outline, from country-coder (Wikidata identifiers) or Natural Earth (iso_3166_2,
+      perhaps only one `named`).
+    - `corners`: longitude and latitude: drawn by hand, right to about 15 km, where neither file has it. It may reach
+      beyond what is disputed where `held` cuts it off.
     """
 
     name: str

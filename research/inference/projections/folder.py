@@ -30,21 +30,12 @@ class ProjectionError(Exception):
 class ProjectionConfig:
     """How a projection is built and trained.
 
-    Attributes
-    ----------
-    least_count : int
-        Words that come less often in the training captions are left out of the bag of words and the GRU.
-    word_dimensions : int
-        Of the GRU's words where no word vectors are given; else they have as many as the vectors.
-    recurrent, hidden : int
-        Units of the GRU and of the middle layer of the MLP.
-    dropout : float
-        Share of the middle layer left out in training.
-    margin : float
-        By how much the right image is to be nearer than the nearest wrong one, as a cosine.
-    learning_rate : float
-        For RMSprop; falls by a hundredth each epoch.
-    batch, epochs, seed : int
+    - `least_count`: words that come less often in the training captions are left out of the bag of words and the GRU.
+    - `word_dimensions`: of the GRU's words where no word vectors are given; else they have as many as the vectors.
+    - `recurrent` and `hidden`: units of the GRU and of the middle layer of the MLP.
+    - `dropout`: share of the middle layer left out in training.
+    - `margin`: by how much the right image is to be nearer than the nearest wrong one, as a cosine.
+    - `learning_rate`: for RMSprop; falls by a hundredth each epoch.
     """
 
     least_count: int = 1

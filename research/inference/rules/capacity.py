@@ -12,18 +12,11 @@ ROOM = 1.2
 class WorkNeeds:
     """What work needs.
 
-    Attributes
-    ----------
-    modules : frozenset of str
-        To be imported.
-    parameters : int
-        Weights of the model; 0 where that is not known here, and then no worker is too small.
-    cpu_bytes, gpu_bytes : float
-        Of memory for one of them.
-    is_spread : bool
-        Whether the model may lie on several GPUs.
-    takes_gpu : bool
-        Whether it runs on nothing else.
+    - `modules`: to be imported.
+    - `parameters`: weights of the model; 0 where that is not known here, and then no worker is too small.
+    - `cpu_bytes` and `gpu_bytes`: of memory for one of them.
+    - `is_spread`: whether the model may lie on several GPUs.
+    - `takes_gpu`: whether it runs on nothing else.
     """
 
     modules: frozenset[str] = frozenset()

@@ -32,14 +32,7 @@ FOLDERS = ("BASE_DIR", "VAR", "MODELS_FOLDER", "TRAININGS_FOLDER", "VECTORS")
 
 
 def without_secrets(traceback: str, *, folders: Iterable[str], secrets: Iterable[str]) -> str:
-    """
-    Parameters
-    ----------
-    folders : iterable of str
-        Those of the installation, which are left out before names of files.
-    secrets : iterable of str
-        What is hidden wherever it stands.
-    """
+    """Hide `secrets` wherever they stand, and leave out `folders`, those of the installation, before names of files."""
     for secret in sorted((one for one in secrets if len(one) >= MIN_SECRET_CHARACTERS), key=len, reverse=True):
         traceback = traceback.replace(secret, HIDDEN)
     traceback = KEY.sub(lambda found: (found["name"] or "") + HIDDEN, traceback)

@@ -19,12 +19,8 @@ CARD = "README.md"
 class Provenance:
     """What a model was made from: enough to make it again.
 
-    Attributes
-    ----------
-    base, base_files : str
-        The model that was trained, and a digest of its files or its commit.
-    data : str
-        SHA-256 of the captions for training and validation.
+    - `base` and `base_files`: the model that was trained, and a digest of its files or its commit.
+    - `data`: SHA-256 of the captions for training and validation.
     """
 
     base: str

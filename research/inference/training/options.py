@@ -62,28 +62,17 @@ CHOICES: dict[str, Any] = {
 class TrainingOptions:
     """How a captioning model is trained. The same options, data and base give the same weights on one CPU.
 
-    Attributes
-    ----------
-    steps : int
-        How often the weights are changed.
-    batch_size : int
-        Captions of a step. As many as fit on the device are computed at once; their gradients are added up.
-    at_once : int
-        Captions to begin with on the device; halved where memory runs out. 0: a whole step.
-    learning_rate, weight_decay : float
-        For AdamW.
-    warmup_steps : int
-        In which the learning rate rises from 0.
-    validate_every : int
-        Steps between validations, each of which keeps a checkpoint.
-    patience : int
-        Validations without a better CIDEr after which training stops; 0: never.
-    lora_rank, lora_alpha, lora_dropout
-        Of `Method.LORA`: the rank of the matrices, the scale (alpha / rank), and the share of inputs left out.
-    max_tokens : int
-        Of captions written for validation.
-    seed : int
-        Of the order of captions and of dropout.
+    - `steps`: how often the weights are changed.
+    - `batch_size`: captions of a step. As many as fit on the device are computed at once; their gradients are added up.
+    - `at_once`: captions to begin with on the device; halved where memory runs out. 0: a whole step.
+    - `learning_rate` and `weight_decay`: for AdamW.
+    - `warmup_steps`: in which the learning rate rises from 0.
+    - `validate_every`: steps between validations, each of which keeps a checkpoint.
+    - `patience`: validations without a better CIDEr after which training stops; 0: never.
+    - `lora_rank`, `lora_alpha` and `lora_dropout`: of `Method.LORA`: the rank of the matrices, the scale (alpha /
+      rank), and the share of inputs left out.
+    - `max_tokens`: of captions written for validation.
+    - `seed`: of the order of captions and of dropout.
     """
 
     steps: int = 1000
