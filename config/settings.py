@@ -156,13 +156,16 @@ LOGOUT_REDIRECT_URL = "account_login"
 ALLAUTH_TRUSTED_PROXY_COUNT = _environment.proxies()
 ACCOUNT_ADAPTER = "core.people.allauth_adapter.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
-ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
+ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*"]
 ACCOUNT_PRESERVE_USERNAME_CASING = True
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_CHANGE_EMAIL = True
 ACCOUNT_EMAIL_NOTIFICATIONS = True
 ACCOUNT_FORMS = {
     "add_email": "core.people.forms.sign_in.AddressForm",
+    "change_password": "core.people.forms.sign_in.NewPasswordForm",
+    "set_password": "core.people.forms.sign_in.FirstPasswordForm",
+    "reset_password_from_key": "core.people.forms.sign_in.ForgottenPasswordForm",
     "reset_password": "core.people.forms.sign_in.ResetForm",
 }
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""

@@ -155,7 +155,7 @@ class TestPseudoLocale:
             check(page_of(Client(), reverse(name)))
 
     def test_who_joins_is_welcomed_in_their_language(self, project: Project, pseudo: str) -> None:
-        account = {"username": "аня", "email": "anya@example.org", "password1": PASSWORD, "password2": PASSWORD}
+        account = {"username": "аня", "email": "anya@example.org", "password": PASSWORD}
         answers = {"level-de": "advanced", "consent": "on", "consent_version": "1"}
         client = Client()
         client.cookies[settings.LANGUAGE_COOKIE_NAME] = LANGUAGE

@@ -217,7 +217,7 @@ class ArrivalForm(JoinForm):
 
     def __init__(self, *args: Any, study: Study, text: ConsentText | None, **kwargs: Any) -> None:
         super().__init__(*args, invitation=study, user=None, text=text, **kwargs)
-        self._drop("username", "email", "password1", "password2")
+        self._drop("username", "email", "password")
         self.makes_account = False
         if study.role == Role.ANNOTATOR:
             self.fields["reads_english"].help_text = ""

@@ -46,8 +46,12 @@ def page(visit: Visit, project: Project, request: Any) -> Page:
 
 def fill_in(page: Page) -> None:
     page.get_by_label("User name").fill("somchai")
-    page.get_by_label("Password", exact=True).fill(PASSWORD)
-    page.get_by_label("Password again").fill(PASSWORD)
+    password = page.get_by_label("Password", exact=True)
+    password.fill(PASSWORD)
+    show = page.get_by_role("button", name="Show password")
+    if show.is_visible():
+        show.click()
+        expect(password).to_have_attribute("type", "text")
     page.get_by_label("I read English well").check()
     page.get_by_label("I have read the text above and agree to it").check()
 
@@ -88,7 +92,9 @@ def test_the_same_works_without_scripts_and_nobody_joins_without_a_language(
     expect(visitor.get_by_label("Find a language")).to_be_hidden()
     fill_in(visitor)
     visitor.get_by_role("button", name="Join").click()
-    expect(visitor.get_by_role("alert")).to_contain_text("You need to know at least one of these languages")
+    errors = visitor.get_by_role("alert")
+    expect(errors).to_contain_text("You need to know at least one of these languages")
+    expect(errors).to_be_focused()
     fill_in(visitor)
     visitor.get_by_label("ไทย").select_option("native")
     visitor.get_by_role("button", name="Join").click()

@@ -72,7 +72,7 @@ def test_a_stranger_joins_confirms_and_takes_part(season: Season):
     page = page_of(client, season)
     assert "You will need to confirm your e-mail address." in page
     link = re.findall(r'href="(/join/[^"]+)"', page)[0]
-    account = {"username": "zoe", "email": "zoe@example.org", "password1": PASSWORD, "password2": PASSWORD}
+    account = {"username": "zoe", "email": "zoe@example.org", "password": PASSWORD}
     client.post(link, account | {"consent": "on", "consent_version": "1"})
     assert Membership.objects.get(user__username="zoe").role == Role.PLAYER
     assert "Confirm an e-mail address first" in take_part(client, season)

@@ -189,7 +189,7 @@ def test_the_secret_is_named_after_the_platform():
 
 
 def test_nobody_signs_up_without_an_invitation(client: Client):
-    account = {"username": "eve", "password1": PASSWORD, "password2": PASSWORD}
+    account = {"username": "eve", "password": PASSWORD}
     for response in (client.get(reverse("account_signup")), client.post(reverse("account_signup"), account)):
         assert "You need an invitation" in response.content.decode()
     assert not User.objects.filter(username="eve").exists()

@@ -29,7 +29,7 @@ from tests.people.test_sign_in import is_signed_in, sign_in
 
 pytestmark = pytest.mark.django_db
 KNOWN, UNKNOWN = "ann@example.org", "zoe@example.org"
-JOINING = {"password1": PASSWORD, "password2": PASSWORD, "consent": "on", "consent_version": "1"}
+JOINING = {"password": PASSWORD, "consent": "on", "consent_version": "1"}
 
 
 @pytest.fixture

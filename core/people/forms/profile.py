@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from allauth.account.adapter import get_adapter
 from django import forms
 from django.conf import settings
-from django.contrib.auth.forms import SetPasswordMixin
+from django.contrib.auth.password_validation import password_validators_help_text_html
 from django.core.exceptions import ValidationError
 from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
@@ -146,7 +146,12 @@ class JoinForm(LanguagesForm):
         ),
         widget=forms.EmailInput(attrs={"autocomplete": "email"}),
     )
-    password1, password2 = SetPasswordMixin.create_password_fields(label1=_("Password"), label2=_("Password again"))
+    password = forms.CharField(
+        label=_("Password"),
+        strip=False,
+        help_text=password_validators_help_text_html(),
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
     reads_english = forms.BooleanField(
         label=_("I read English well"),
         required=False,
@@ -169,7 +174,7 @@ class JoinForm(LanguagesForm):
         super().__init__(*args, languages=languages, user=user, **kwargs)
         self.makes_account = user is None
         if user is not None:
-            self._drop("username", "email", "password1", "password2")
+            self._drop("username", "email", "password")
             self.initial["reads_english"] = user.reads_english
         else:
             self.initial["email"] = getattr(invitation, "email", "") if invitation.places == 1 else ""
@@ -199,7 +204,7 @@ class JoinForm(LanguagesForm):
 
     @property
     def account_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in ("username", "email", "password1", "password2") if name in self.fields]
+        return [self[name] for name in ("username", "email", "password") if name in self.fields]
 
     @property
     def language_choices(self) -> list[tuple[Language, forms.BoundField]]:
@@ -228,18 +233,16 @@ class JoinForm(LanguagesForm):
             )
         if not self.makes_account:
             return cleaned
-        if cleaned.get("password1") != cleaned.get("password2"):
-            self.add_error("password2", gettext("The two passwords differ. Enter the same one twice."))
-        elif cleaned.get("password1"):
+        if cleaned.get("password"):
             self._check_password(cleaned)
         return cleaned
 
     def _check_password(self, cleaned: dict[str, Any]) -> None:
         likely = User(username=cleaned.get("username", ""), email=cleaned.get("email", ""))
         try:
-            get_adapter().clean_password(cleaned["password1"], likely)
+            get_adapter().clean_password(cleaned["password"], likely)
         except ValidationError as error:
-            self.add_error("password1", error)
+            self.add_error("password", error)
 
 
 class ConsentForm(forms.Form):

@@ -1,4 +1,4 @@
-"""Forms of allauth that do more here: codes of a second factor, a new address, and the request for a new password.
+"""Forms of allauth that differ here: passwords, codes of a second factor, new addresses, requests for a password.
 
 Wrong codes count like wrong passwords, see lockout.py.
 """
@@ -9,7 +9,13 @@ import re
 from typing import Any
 
 from allauth.account.adapter import get_adapter
-from allauth.account.forms import AddEmailForm, ResetPasswordForm
+from allauth.account.forms import (
+    AddEmailForm,
+    ChangePasswordForm,
+    ResetPasswordForm,
+    ResetPasswordKeyForm,
+    SetPasswordForm,
+)
 from allauth.account.internal.flows.email_verification import send_verification_email_to_address
 from allauth.account.models import EmailAddress
 from allauth.core import context
@@ -17,6 +23,7 @@ from allauth.mfa.adapter import get_adapter as get_mfa_adapter
 from allauth.mfa.base.forms import AuthenticateForm, BaseAuthenticateForm, ReauthenticateForm
 from allauth.mfa.models import Authenticator
 from axes.handlers.proxy import AxesProxyHandler
+from django import forms
 from django.conf import settings
 from django.contrib.auth.signals import user_login_failed
 from django.core.cache import cache
@@ -30,6 +37,26 @@ from core.people.tasks import send_reset
 PERIOD_S = 30
 GOOD_FOR_S = (1 + 2 * settings.MFA_TOTP_TOLERANCE) * PERIOD_S
 """Times of the fastest to the slowest clock that is accepted."""
+
+
+class _TypedOnceForm(forms.Form):
+    """A new password is shown rather than typed twice."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        del self.fields["password2"]
+
+
+class NewPasswordForm(_TypedOnceForm, ChangePasswordForm):
+    pass
+
+
+class FirstPasswordForm(_TypedOnceForm, SetPasswordForm):
+    pass
+
+
+class ForgottenPasswordForm(_TypedOnceForm, ResetPasswordKeyForm):
+    pass
 
 
 class _CountedCodeForm(BaseAuthenticateForm):

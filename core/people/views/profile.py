@@ -217,7 +217,7 @@ OF_THE_PROJECT = {Role.MANAGER: "annotation:project-show", Role.RESEARCHER: "sxs
 """The pages of a project on which those begin who have no work of their own."""
 
 
-@sensitive_post_parameters("password1", "password2")
+@sensitive_post_parameters("password")
 @rate_limit(action="signup")
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_not_required
@@ -249,7 +249,7 @@ def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: 
         "now": timezone.now(),
     }
     account = {"username": cleaned.get("username", ""), "email": cleaned.get("email", "")}
-    password = cleaned.get("password1", "")
+    password = cleaned.get("password", "")
     # A player with several accounts can collect answers with one for another. A link for one class limits that itself.
     counted: ratelimit.RateLimitUsage | None = ratelimit.RateLimitUsage([])
     if user is None and invitation.role == Role.PLAYER and invitation.places > PLACES_FOR_A_CLASS:
