@@ -10,9 +10,12 @@ class AnnotationConfig(AppConfig):
         from annotation.models import Round
         from annotation.models.rounds import level_names
         from annotation.permissions import TO_REWRITE
-        from annotation.selectors import data_export, feedback, guidelines, image_uses, verification, work
-        from annotation.services import english_captions, withdrawal
+        from annotation.selectors import data_export, feedback, guidelines, image_uses, reportable, verification, work
+        from annotation.services import batches, english_captions, withdrawal
+        from annotation.services import verification as ratings
         from core.allocation import refusals
+        from core.conversation import permissions as reporting
+        from core.conversation.selectors import register_assigned
         from core.images.models import Collection
         from core.images.selectors import image_pages
         from core.people import personal_data
@@ -26,6 +29,9 @@ class AnnotationConfig(AppConfig):
         from research.selection.selectors import usage
 
         refusals.register_module("annotation.refusals")
+        register_assigned(work.assigned_images)
+        reporting.KINDS["captions"] = reporting.ReportableKind(reportable.described, batches.KIND.skip_task)
+        reporting.KINDS["ratings"] = reporting.ReportableKind(reportable.rated, ratings.KIND.skip_task)
         assigned_work.register("annotation", work.assigned_images, verification.images_being_rated)
         assigned_work.register(TO_REWRITE, feedback.images_to_rewrite)
         personal_data.register(

@@ -15,6 +15,7 @@ urlpatterns = [
     path("", include("annotation.api.urls")),
     path("", include("sxs_eval.api.urls")),
     path("", include("gapgame.api.urls")),
+    path("", include("core.conversation.api.urls")),
     path("", include("core.images.api.urls")),
     path("", include("research.selection.api.urls")),
     path("", include("research.inference.api.urls")),

@@ -40,6 +40,7 @@ INSTALLED_APPS = [
     "core.images",
     "research.selection",
     "core.allocation",
+    "core.conversation",
     "research.inference",
     "research.scoring",
     "annotation",

@@ -20,6 +20,7 @@ urlpatterns = [
     path("", include("core.people.account_urls")),
     path("admin/", admin.site.urls),
     path("api/v1/", include("config.api")),
+    path("", include("core.conversation.urls")),
     path("", include("core.images.urls")),
     path("", include("research.selection.urls")),
     path("", include("research.inference.urls")),

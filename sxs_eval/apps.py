@@ -9,6 +9,7 @@ class SxsEvalConfig(AppConfig):
         from django.db.models import Q
 
         from core.allocation import refusals
+        from core.conversation import permissions as reporting
         from core.images.models import Collection
         from core.people import personal_data
         from core.people.models import TextKind
@@ -22,9 +23,10 @@ class SxsEvalConfig(AppConfig):
         from research.selection.selectors import usage
         from sxs_eval.models import Comparison
         from sxs_eval.selectors import for_others, work
-        from sxs_eval.services import quality
+        from sxs_eval.services import judging, quality
 
         refusals.register_module("sxs_eval.refusals")
+        reporting.KINDS["pairs"] = reporting.ReportableKind(work.reportable_trial, judging.KIND.skip_task)
         assigned_work.register("sxs_eval", work.assigned_images, work.images_of_worse_captions)
         human_judgements.register("sxs_eval", for_others.human_judgements_of)
         texts.register(TextKind.INSTRUCTIONS, for_others.newest_instructions, level_names)

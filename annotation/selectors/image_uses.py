@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from annotation.models import Caption, CaptionItem, CaptionTask, Round, RoundKind, RoundState, Stage, Verdict
 from annotation.selectors.verification import images_being_rated
+from core.conversation.selectors import is_held
 from core.images.models import Collection, CollectionImage
 from core.images.selectors.image_pages import PageSection
 from core.people.models import Project, User
@@ -120,6 +121,7 @@ def previously_seen(annotator: User, project: int, *, besides_pilots: bool = Fal
     )
 
 
-def english_is_off() -> Q:
-    """Return caption tasks whose English caption is switched off: they wait until it is on again or replaced."""
-    return Q(caption_task__english__in=ModelCaption.objects.switched_off().values("pk"))
+def comes_to_nobody(project: int) -> Q:
+    """Return caption tasks that wait: the English caption is switched off, or the image was reported."""
+    is_off = Q(caption_task__english__in=ModelCaption.objects.switched_off().values("pk"))
+    return is_off | is_held(project, "caption_task__image")

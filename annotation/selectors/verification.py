@@ -22,7 +22,7 @@ from annotation.models import (
 )
 from annotation.permissions import REVIEWER_ROLES
 from annotation.selectors.work import RoundWork, batch_head, rating_page, works_of
-from core.allocation.models import AssignmentState, BatchState
+from core.allocation.models import NOT_SHOWN, BatchState
 from core.allocation.selectors import open_and_resumable
 from core.images.models import CollectionImage
 from core.people.models import Membership, User
@@ -47,9 +47,7 @@ def captions_by_image(round: Round) -> dict[str, list[int]]:
 
 def to_rate(batch: VerificationBatch) -> QuerySet[Verdict]:
     """Return the captions to work on: in a resumed batch, those whose place was still free."""
-    return (
-        Verdict.objects.filter(batch=batch).exclude(assignment__state=AssignmentState.REASSIGNED).order_by("position")
-    )
+    return Verdict.objects.filter(batch=batch).exclude(assignment__state__in=NOT_SHOWN).order_by("position")
 
 
 def images_being_rated(person: User) -> QuerySet[Verdict, int]:

@@ -28,7 +28,7 @@ from annotation.models import (
 from annotation.permissions import missing_requirements_of_rounds
 from annotation.rules import text_checks
 from annotation.selectors.guidelines import GuidelineNews, news_for
-from core.allocation.models import AssignmentState
+from core.allocation.models import NOT_SHOWN
 from core.allocation.rules.outlooks import TimedWork
 from core.allocation.selectors import (
     BatchHead,
@@ -129,12 +129,8 @@ class RoundWork(OwnWork[RoundBatchHead]):
 
 
 def items_of(batch: CaptionBatch | UUID) -> QuerySet[CaptionItem]:
-    """The items of a batch that were not reassigned."""
-    return (
-        CaptionItem.objects.filter(batch=batch)
-        .exclude(assignment__state=AssignmentState.REASSIGNED)
-        .order_by("position")
-    )
+    """The items of a batch that were neither reassigned nor reported."""
+    return CaptionItem.objects.filter(batch=batch).exclude(assignment__state__in=NOT_SHOWN).order_by("position")
 
 
 # Saving a caption asks both for the page that comes next: saves 0.3 and 0.5 ms.

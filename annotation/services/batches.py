@@ -25,7 +25,7 @@ from annotation.models import (
     Stage,
 )
 from annotation.rules import text_checks
-from annotation.selectors.image_uses import english_is_off, previously_seen
+from annotation.selectors.image_uses import comes_to_nobody, previously_seen
 from annotation.selectors.work import items_of, language_of, warnings_by_position
 from annotation.services import tallies
 from annotation.services.round_batches import (
@@ -108,9 +108,12 @@ class CaptionBatchKind(RoundBatchKind[CaptionBatch]):
 
     model, task_model, row_model = CaptionBatch, CaptionTask, CaptionItem
     copied = ("image_id", "english_id")
+    image = "caption_task__image"
     free_tasks = (
-        FreeTasks(lambda person, project: previously_seen(person, project) | english_is_off()),
-        FreeTasks(lambda person, project: previously_seen(person, project, besides_pilots=True) | english_is_off()),
+        FreeTasks(lambda person, project: previously_seen(person, project) | comes_to_nobody(project)),
+        FreeTasks(
+            lambda person, project: previously_seen(person, project, besides_pilots=True) | comes_to_nobody(project)
+        ),
     )
 
     def add_rows(self, work: Round, lease: Batch, assignments: list[Assignment], rng: Random) -> None:
@@ -121,6 +124,10 @@ class CaptionBatchKind(RoundBatchKind[CaptionBatch]):
 
     def free_tasks_of(self, work: Round) -> Sequence[FreeTasks]:
         return self.free_tasks if work.kind == RoundKind.MAIN else self.free_tasks[:1]
+
+    def close_if_all_skipped(self, batch: CaptionBatch, now: datetime) -> None:
+        if not items_of(batch).exists():
+            _submit(batch, [], person=batch.lease.person, now=now)
 
     def to_lock(self) -> QuerySet[CaptionBatch]:
         # Every save locks the batch, and none needs its round.
@@ -330,7 +337,8 @@ def _submit(batch: CaptionBatch, items: list[CaptionItem], *, person: User, now:
         for item in items
     )
     batch.stage, batch.submitted_at = Stage.SUBMITTED, now
-    batch.save(update_fields=["stage", "submitted_at"])
+    batch.writing_opened_at = batch.writing_opened_at or now
+    batch.save(update_fields=["stage", "submitted_at", "writing_opened_at"])
     tallies.submitted(batch=batch, captions=captions)
 
 

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.models import CaptionBatch, Round, RoundKind, RoundState
-from annotation.selectors.image_uses import english_is_off, previously_seen
+from annotation.selectors.image_uses import comes_to_nobody, previously_seen
 from annotation.services.batches import KIND
 from annotation.services.feedback import record
 from core.allocation.models import AssignmentState, Batch, BatchState
@@ -58,7 +58,7 @@ def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> Reassigned
             to=to,
             now=now,
             prepare=KIND.preparing(round, Random()),
-            without=previously_seen(to, round.project_id) | english_is_off(),
+            without=previously_seen(to, round.project_id) | comes_to_nobody(round.project_id),
         )
         moved = ReassignedBatch(CaptionBatch.objects.get(pk=made.pk), made.assignments.count(), left)
         about = {"batch": str(batch.pk), "new_batch": str(made.pk), "to": to.pk, "moved": moved.moved, "left": left}

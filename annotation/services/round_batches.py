@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any, TypeVar
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from annotation.models import CaptionItem, Rating, Round, RoundBatch, Verdict
 from annotation.permissions import check_still_qualified, missing_requirements, takes_part
@@ -16,6 +16,7 @@ from core.allocation.models import Assignment, Batch
 from core.allocation.services.kinds import BatchKind, check_not_returned, credible_ms
 from core.allocation.services.lifecycle import is_half_over, renew_lease
 from core.compiled_query import save_columns
+from core.conversation.selectors import is_held
 from core.people.models import TextKind, User
 from core.people.selectors.qualification import MissingRequirement, NotQualifiedError
 from core.people.services.texts import kept_translation
@@ -44,6 +45,11 @@ class RoundBatchKind(BatchKind[BatchT, Round]):
     task_model: type[Any]
     row_model: type[Any]
     copied: tuple[str, ...]
+    image: str
+    """The path from a task to its image."""
+
+    def held_back(self, project_id: int) -> Q:
+        return is_held(project_id, self.image)
 
     def work_of(self, batch: BatchT) -> Round:
         return batch.round

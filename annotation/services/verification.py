@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from random import Random
 from uuid import UUID
@@ -34,6 +34,7 @@ from core.allocation.services.errors import PoolClosedError
 from core.allocation.services.kinds import check_in_time, check_not_returned
 from core.allocation.services.lifecycle import finish_batch
 from core.allocation.services.locks import FreeTasks
+from core.conversation.selectors import is_held
 from core.people.models import User
 
 
@@ -98,13 +99,18 @@ class VerificationBatchKind(RoundBatchKind[VerificationBatch]):
 
     model, task_model, row_model = VerificationBatch, VerificationTask, Verdict
     copied = ("caption_id",)
-    free_tasks = (FreeTasks(lambda person, _project: not_for(person)),)
+    image = "verification_task__caption__image"
+    free_tasks = (FreeTasks(lambda person, project: not_for(person) | is_held(project, VerificationBatchKind.image)),)
 
     def check_still_qualified(self, person: User, work: Round) -> None:
         # Closing the round changes the row that a new batch refers to, so the two take turns.
         if not Round.objects.filter(pk=work.pk, state=RoundState.OPEN).exists():
             raise PoolClosedError
         super().check_still_qualified(person, work)
+
+    def close_if_all_skipped(self, batch: VerificationBatch, now: datetime) -> None:
+        if not to_rate(batch).exists():
+            _submit(batch, [], now)
 
 
 KIND = VerificationBatchKind()
@@ -169,11 +175,15 @@ def submit_batch(*, batch_id: UUID, person: User, now: datetime) -> Verification
         unrated = [verdict.position for verdict in verdicts if not verdict.rating]
         if unrated:
             raise UnratedImagesError(unrated)
-        counts = finish_batch(batch=batch.lease, now=now)
-        batch.submitted_at = now
-        batch.save(update_fields=["submitted_at"])
-        tallies.verdicts_submitted(batch=batch, verdicts=verdicts, counts=counts)
+        _submit(batch, verdicts, now)
     return batch
+
+
+def _submit(batch: VerificationBatch, verdicts: Sequence[Verdict], now: datetime) -> None:
+    counts = finish_batch(batch=batch.lease, now=now)
+    batch.submitted_at = now
+    batch.save(update_fields=["submitted_at"])
+    tallies.verdicts_submitted(batch=batch, verdicts=verdicts, counts=counts)
 
 
 def _must_be_assigned(batch: VerificationBatch) -> None:

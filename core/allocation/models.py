@@ -154,6 +154,11 @@ class AssignmentState(models.TextChoices):
     LATE = "late", _("Late, not counted")
     REASSIGNED = "reassigned", _("Reassigned")
     REJECTED = "rejected", _("Excluded by a manager")
+    REPORTED = "reported", _("Reported and skipped")
+
+
+NOT_SHOWN = (AssignmentState.REASSIGNED, AssignmentState.REPORTED)
+"""Their tasks are no longer part of the batch, for good."""
 
 
 class Assignment(models.Model):

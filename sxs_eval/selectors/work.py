@@ -11,21 +11,24 @@ from uuid import UUID
 
 from django.db.models import Count, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
 
-from core.allocation.models import AssignmentState, BatchState
+from core.allocation.models import NOT_SHOWN, AssignmentState, BatchState
 from core.allocation.rules.outlooks import TimedWork
 from core.allocation.selectors import BatchHead, OwnWork, lease_fields, open_and_resumable, pools_with_tasks_for
 from core.compiled_query import CompiledQuery
+from core.conversation.permissions import ReportableItem
 from core.images.selectors import ServedImage, served_image
 from core.people.models import Role, User
 from core.people.selectors.rates import WorkKey
 from crosslens_metrics.scales import SCALES, Scale
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, JudgingBatch, RaterStatus
-from sxs_eval.permissions import missing_requirements_of_comparisons
+from sxs_eval.permissions import batch_for, missing_requirements_of_comparisons
 
-NOT_REASSIGNED = [state for state in AssignmentState.values if state != AssignmentState.REASSIGNED]
-STILL_SHOWN = (Q(judgements__assignment=None) | Q(judgements__assignment__state__in=NOT_REASSIGNED)) & (
-    Q(judgements__repeated=None) | Q(judgements__repeated__assignment__state__in=NOT_REASSIGNED)
+SHOWN = [state for state in AssignmentState.values if state not in NOT_SHOWN]
+STILL_SHOWN = (Q(judgements__assignment=None) | Q(judgements__assignment__state__in=SHOWN)) & (
+    Q(judgements__repeated=None) | Q(judgements__repeated__assignment__state__in=SHOWN)
 )
 """For the trials of a batch: the same condition as `progress_of`."""
 
@@ -129,9 +132,9 @@ def _unfinished(person: User) -> QuerySet[Judgement]:
 
 
 def progress_of(batch: JudgingBatch) -> list[TrialProgress]:
-    """Return the trials of a batch, except those that were reassigned and their repeats."""
+    """Return the trials of a batch, except those that were reassigned or reported, and their repeats."""
     rows = TRIALS.rows(batch=batch.pk)
-    return [TrialProgress(*row[:4]) for row in rows if AssignmentState.REASSIGNED not in row[4:]]
+    return [TrialProgress(*row[:4]) for row in rows if not set(NOT_SHOWN).intersection(row[4:])]
 
 
 def last_answered(trials: Iterable[TrialProgress]) -> TrialProgress | None:
@@ -178,6 +181,15 @@ def _trial(judgement: Judgement, number: int, viewer: User) -> Trial:
     left, right = judgement.sides
     image = served_image(judgement.image, viewer)
     return Trial(judgement.position, number, image, left, right, judgement.comment)
+
+
+def reportable_trial(rater: User, batch_id: UUID, position: int) -> ReportableItem:
+    """Return the image of a trial of the rater's own batch that is not answered."""
+    batch = batch_for(rater, batch_id)
+    trials = Judgement.objects.filter(choice=None).select_related("pair__image", "gold__image")
+    trial = get_object_or_404(trials, batch=batch_id, position=position)
+    url = reverse("sxs_eval:batch-show", args=[batch_id])
+    return ReportableItem(batch.comparison.project, batch.comparison.language, trial.image, url)
 
 
 def work_of(rater: User, now: datetime) -> list[ComparisonWork]:

@@ -31,6 +31,7 @@ from core.allocation.services.lifecycle import (
 )
 from core.allocation.services.locks import FreeTasks, lock_with_lease
 from core.compiled_query import CompiledQuery, save_columns
+from core.conversation.selectors import is_held, is_reported_by
 from core.people.models import TextKind, User
 from core.people.selectors.qualification import MissingRequirement, NotQualifiedError
 from core.people.selectors.texts import OriginalText
@@ -79,8 +80,26 @@ class JudgingBatchKind(BatchKind[JudgingBatch, Comparison]):
     model = JudgingBatch
     # Nobody sees what models say of an image while they write about it.
     free_tasks = (
-        FreeTasks(lambda person, _project: assigned_work.is_kept_from(person, "pair__image", besides="sxs_eval")),
+        FreeTasks(
+            lambda person, project: (
+                assigned_work.is_kept_from(person, "pair__image", besides="sxs_eval") | is_held(project, "pair__image")
+            )
+        ),
     )
+
+    def held_back(self, project_id: int) -> Q:
+        return is_held(project_id, "pair__image")
+
+    def assignment_at(self, batch: JudgingBatch, position: int) -> Assignment | None:
+        """Gold pairs and repeats have none, and are deleted instead."""
+        trial = JUDGEMENT.rows(batch=batch.pk, position=position)
+        if trial and trial[0].assignment is None and trial[0].choice is None and batch.lease.state == BatchState.OPEN:
+            trial[0].delete()
+        return trial[0].assignment if trial else None
+
+    def close_if_all_skipped(self, batch: JudgingBatch, now: datetime) -> None:
+        if all(trial.choice is not None for trial in progress_of(batch)):
+            finish_batch(batch=batch.lease, now=now)
 
     def work_of(self, batch: JudgingBatch) -> Comparison:
         return batch.comparison
@@ -108,8 +127,8 @@ class JudgingBatchKind(BatchKind[JudgingBatch, Comparison]):
         with transaction.atomic():
             open_batches = JudgingBatch.objects.filter(comparison=work, lease__state=BatchState.OPEN)
             batch = lock_with_lease(open_batches.select_related("lease")).filter(lease__person=person).first()
-            if batch and all(trial.choice is not None for trial in progress_of(batch)):
-                finish_batch(batch=batch.lease, now=now)
+            if batch:
+                self.close_if_all_skipped(batch, now)
 
 
 KIND = JudgingBatchKind()
@@ -181,7 +200,7 @@ def _golds_for(comparison: Comparison, person: User) -> list[GoldPair]:
     seen = Judgement.objects.filter(person=person, gold__comparison=comparison).values("gold")
     golds = GoldPair.objects.filter(comparison=comparison, is_used=True).exclude(pk__in=seen)
     for image in ("image", "other_image"):
-        golds = golds.exclude(assigned_work.is_kept_from(person, image, besides="sxs_eval"))
+        golds = golds.exclude(_comes_not_to(person, comparison, image))
     return list(golds.order_by("pk"))
 
 
@@ -197,7 +216,13 @@ def _unrepeated(comparison: Comparison, person: User) -> list[Judgement]:
         choice__isnull=False,
         is_late=False,
     )
-    return list(judged.exclude(assigned_work.is_kept_from(person, "pair__image", besides="sxs_eval")).order_by("pk"))
+    return list(judged.exclude(_comes_not_to(person, comparison, "pair__image")).order_by("pk"))
+
+
+def _comes_not_to(person: User, comparison: Comparison, image: str) -> Q:
+    """Build the condition for attention items: unlike pairs, nothing else keeps reported ones from coming again."""
+    is_reported = is_held(comparison.project_id, image) | is_reported_by(person, image)
+    return assigned_work.is_kept_from(person, image, besides="sxs_eval") | is_reported
 
 
 def judge(
@@ -254,6 +279,8 @@ def _judge(batch_id: UUID, person: User, given: _GivenAnswer, now: datetime, *, 
         if judgement.choice is not None:
             if judgement.choice == given.choice:
                 return judgement
+            raise StaleTrialError
+        if judgement.assignment is not None and judgement.assignment.state == AssignmentState.REPORTED:
             raise StaleTrialError
         scale = SCALES[judgement.scale]
         if given.choice not in scale:

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from annotation.models import Release
 from annotation.services import corrections
+from core.conversation.models import ReportedImage
 from core.images.models import Collection, ImportJob, ImportKind, ImportStage
 from core.images.selectors import served_image
 from core.jobs.models import JobState
@@ -145,6 +146,7 @@ def make_world(media: Path) -> World:
     CandidateList.objects.create(project=project, slug="world", name="World", created_at=now)
     Subset.objects.create(project=project, slug="few", name=NAME, created_at=now).images.add(image)
     LanguageTable.objects.create(project=project, number=1, areas={}, created_at=now)
+    reported = ReportedImage.objects.create(project=project, image=image, reported_at=now)
     parts = served_image(image, seeded.ann).large.split("/")
     known: dict[str, Sequence[object]] = {
         **seeded.known(),
@@ -191,6 +193,7 @@ def make_world(media: Path) -> World:
         "people:review-text token": [link_token(project.pk, "te")],
         "dashboard:email-stop token": [token_to_stop(manager.pk, NoticeKind.DIGEST)],
         "recruitment:event-take token": [study.token],
+        "reported_id": [reported.pk],
         "job_id": [job.pk],
         "api:run-step action": ["pause"],
         "api:training-step action": ["pause"],
@@ -217,6 +220,8 @@ def make_world(media: Path) -> World:
     for name in ("inference:caption-switch", "api:model-caption-switch"):
         known[f"{name} caption_id"] = [described.first().pk]
     known["api:annotator-decide pseudonym"] = [pseudonym(project, seeded.ann.pk)]
+    for name in ("conversation:report-send", "api:report-send"):
+        known[f"{name} kind"] = ["captions"]
     for name in ("people:member-remove", "api:member-remove"):
         known[f"{name} pk"] = [Membership.objects.get(project=project, user=bob).pk]
     known["api:player-decide pseudonym"] = [pseudonym(project, player.user_id)]

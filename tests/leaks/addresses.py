@@ -31,7 +31,7 @@ GUESSED: Mapping[str, Sequence[object]] = {
                 "study_id",
                 "attempt_id",
             ),
-            *("webhook_id", "delivery_id", "number", "content_type_id", "image_number"),
+            *("webhook_id", "delivery_id", "reported_id", "number", "content_type_id", "image_number"),
         ),
         (1,),
     ),

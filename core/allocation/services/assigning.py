@@ -116,10 +116,10 @@ def _assign(pool: Pool, person: User, tasks: list[Task], now: datetime, prepare:
     return batch
 
 
-def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
+def resume_batch(*, batch_id: UUID, person: User, now: datetime, without: Q | None = None) -> Batch:
     """Resume an expired or returned batch: assign again the tasks that still have a free place.
 
-    Raises PoolClosedError, NoTasksAvailableError or OpenBatchExistsError.
+    None that `without` excludes. Raises PoolClosedError, NoTasksAvailableError or OpenBatchExistsError.
     """
     with transaction.atomic():
         batch = _lock_to_change(Batch.objects.filter(pk=batch_id, person=person), person)
@@ -133,7 +133,7 @@ def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
         _check_limits(person, batch.pool, batch)
         let_go = batch.assignments.filter(state__in=[AssignmentState.EXPIRED, AssignmentState.RETURNED])
         _lock_tasks_without_open_batch(let_go, batch.pool, person, now)
-        with_places = Task.objects.filter(assignments__in=let_go, is_open=True)
+        with_places = Task.objects.filter(assignments__in=let_go, is_open=True).without(without)
         free = list(with_places.values_list("pk", flat=True))
         if not free:
             raise NoTasksAvailableError

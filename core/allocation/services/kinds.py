@@ -6,6 +6,7 @@ save    Every save locks the batch, so that two tabs, a double click and a late 
 submit  The work counts, or is kept as late if the lease has ended.
 return  The places are free for others. What was done stays with the batch.
 expire  The same, at the deadline. A sweep does it, and so does taking a batch when nothing else is left.
+skip    One task is given up for good, for example as its image is broken; the rest can still be submitted.
 resume  An expired or returned batch is open again, with the tasks that are still free.
 
 Each step is one transaction. `BatchKind` has the steps, and an app fills in what differs. `assigning` and `lifecycle`
@@ -23,9 +24,9 @@ from typing import Any, Generic, Protocol, TypeVar
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
-from core.allocation.models import Assignment, Batch, BatchState, LeasedBatch
+from core.allocation.models import Assignment, AssignmentState, Batch, BatchState, LeasedBatch
 from core.allocation.services import assigning, lifecycle
 from core.allocation.services.errors import BatchReturnedError, LeaseExpiredError
 from core.allocation.services.locks import FreeTasks, lock_with_lease
@@ -111,10 +112,28 @@ class BatchKind(ABC, Generic[BatchT, WorkT]):
         work = self.work_of(batch)
         self.check_qualified(person, work)
         with transaction.atomic():
-            resumed = assigning.resume_batch(batch_id=batch_id, person=person, now=now)
+            resumed = assigning.resume_batch(
+                batch_id=batch_id, person=person, now=now, without=self.held_back(work.project_id)
+            )
             check_not_archived(work.project_id)
             self.check_still_qualified(person, work)
         return resumed
+
+    def skip_task(self, batch_id: UUID, person: User, position: int, now: datetime) -> None:
+        """Give up the task at `position` for good; call within a transaction. Repeating it changes nothing.
+
+        Raises
+        ------
+        ObjectDoesNotExist, LeaseExpiredError, BatchReturnedError
+        """
+        batch = self.locked(batch_id, person)
+        assignment = self.assignment_at(batch, position)
+        if assignment is not None and assignment.state == AssignmentState.REPORTED:
+            return
+        check_in_time(batch.lease, now)
+        if assignment is not None and assignment.state == AssignmentState.ASSIGNED:
+            lifecycle.skip_assignment(batch=batch.lease, assignment=assignment)
+        self.close_if_all_skipped(batch, now)
 
     def locked(self, batch_id: UUID, person: User) -> BatchT:
         """Lock a batch of `person`, and with it everything in it.
@@ -137,6 +156,16 @@ class BatchKind(ABC, Generic[BatchT, WorkT]):
 
     def close_if_done(self, person: User, work: WorkT, now: datetime) -> None:
         """Close an open batch in which all is done, where answers count one by one and nothing is submitted."""
+
+    def held_back(self, project_id: int) -> Q | None:
+        """Return the condition for tasks that come to nobody now."""
+        return None
+
+    def assignment_at(self, batch: BatchT, position: int) -> Assignment | None:
+        return batch.lease.assignments.filter(position=position).first()
+
+    def close_if_all_skipped(self, batch: BatchT, now: datetime) -> None:
+        """Close a locked batch of which nothing is left to do."""
 
     def check_resumable(self, batch: BatchT) -> None:
         """Raise an error of the app's own if `batch` is past resuming."""

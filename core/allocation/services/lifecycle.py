@@ -70,6 +70,12 @@ def reopen_assignment(*, assignment: Assignment) -> None:
     Assignment.objects.filter(pk=assignment.pk, state=AssignmentState.DONE).update(state=AssignmentState.ASSIGNED)
 
 
+def skip_assignment(*, batch: Batch, assignment: Assignment) -> None:
+    """Free the place of one task of a locked open batch. The task is never assigned to the person again."""
+    free_places(batch.pool_id, [assignment.task_id])
+    Assignment.objects.filter(pk=assignment.pk).update(state=AssignmentState.REPORTED)
+
+
 def return_batch(*, batch: Batch, now: datetime) -> None:
     """Free the places of a locked batch if it is open."""
     if batch.state == BatchState.OPEN:

@@ -40,6 +40,8 @@ SENTENCES: Mapping[str, Promise] = {
     "feedback.given": _("%(person)s was given feedback on %(about)s."),
     "guidelines.published": _("Guidelines were published: %(about)s."),
     "import.undone": _("An import was undone: %(about)s."),
+    "image.held-back": _("A reported image was paused or withdrawn."),
+    "image.given-again": _("A reported image is given to people again."),
     "images.edited": _("Titles, authors, licences or sources of images were changed: %(about)s."),
     "instructions.published": _("Instructions for raters were published: %(about)s."),
     "invitation.extended": _("An invitation was extended: %(about)s."),

@@ -67,6 +67,7 @@ GROUPS = (
         _("People"),
         (
             ProjectPage("annotation:annotator-list", _("Annotators"), ("annotators/", "batches/")),
+            ProjectPage("conversation:inbox-show", _("Inbox"), ("inbox/",)),
             ProjectPage("people:member-list", _("Members"), ("people/",)),
             ProjectPage("people:invitation-list", _("Invitations"), ("people/invitations/",)),
             ProjectPage("recruitment:study-list", _("Studies"), ("studies/",)),

@@ -21,6 +21,7 @@ from annotation.rules.waiting import WaitingPage, WaitsFor
 from annotation.selectors.control_room import RoomRow, room_rows
 from annotation.selectors.overview import project_progress
 from core.allocation.models import Batch, BatchState
+from core.conversation.selectors import waiting_by_project
 from core.images.models import CollectionImage
 from core.images.permissions import imports_for
 from core.images.selectors.attributions import lacks_licence
@@ -194,6 +195,7 @@ def _of_managers(projects: Sequence[Project], now: datetime) -> Found:
         if project.pk in going:
             rows = room_rows(project_progress(project, now=now), now=now)
             yield from ((project.pk, need) for need in _decisions(project, rows))
+    yield from _inboxes(slugs)
     yield from _expiring(slugs, now)
     yield from _paused_raters(slugs)
     yield from _marked_players(slugs)
@@ -223,6 +225,13 @@ def _decisions(project: Project, rows: Iterable[RoomRow]) -> Iterator[Need]:
             url = reverse("annotation:language-show", args=[project.slug, first.round.language_id])
         alone = first.waiting.what if len(waiting) == 1 else text
         yield Need(NeedKind.DECISION, alone, url, get_text_list(detail, _("and")))
+
+
+def _inboxes(slugs: dict[int, str]) -> Found:
+    for project, number in waiting_by_project(slugs).items():
+        text = ngettext("%(number)d message to answer", "%(number)d messages to answer", number)
+        url = reverse("conversation:inbox-show", args=[slugs[project]])
+        yield project, Need(NeedKind.PEOPLE, text % {"number": number}, url)
 
 
 def _expiring(slugs: dict[int, str], now: datetime) -> Found:

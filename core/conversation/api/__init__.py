@@ -1,0 +1,1 @@
+"""The API of reports and of the inbox."""

@@ -1,0 +1,109 @@
+"""Report an image, and what managers decide about reported images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from core.allocation.api.steps import refusals_as_problems
+from core.conversation import services
+from core.conversation.models import ImageReport, ReportedImage, ReportedState, ReportReason
+from core.conversation.permissions import inbox_of, item_for, reported_image_for
+from core.conversation.selectors import reported_images
+from core.people.api.operations import ApiOperations
+from core.people.api.pagination import ListPart, page
+from core.people.api.requested import validated_data
+from core.people.api.views import person_asking
+from core.people.models import Project
+from core.people.rules.pseudonyms import pseudonym
+
+api = ApiOperations("inbox")
+DECISIONS = [one for one in ReportedState.choices if one[0] != ReportedState.REPORTED]
+
+
+class ReportSerializer(serializers.Serializer[Any]):
+    reason = serializers.ChoiceField(ReportReason.choices)
+    comment = serializers.CharField(allow_blank=True, default="", max_length=services.MAX_COMMENT_CHARACTERS)
+
+
+class ImageReportSerializer(serializers.ModelSerializer[ImageReport]):
+    person = serializers.SerializerMethodField(help_text="A pseudonym.")
+
+    class Meta:
+        model = ImageReport
+        fields = ("person", "language", "reason", "comment", "at")
+
+    def get_person(self, report: ImageReport) -> str:
+        return pseudonym(self.context["project"], report.person_id)
+
+
+class ReportedImageSerializer(serializers.ModelSerializer[ReportedImage]):
+    image = serializers.CharField(source="image.sha256", help_text="SHA-256 of its file.")
+    state = serializers.ChoiceField(ReportedState.choices)
+    reports = ImageReportSerializer(many=True, source="readable")
+
+    class Meta:
+        model = ReportedImage
+        fields = ("id", "image", "state", "reported_at", "decided_at", "reports")
+
+
+class ImageDecisionSerializer(serializers.Serializer[Any]):
+    state = serializers.ChoiceField(DECISIONS)
+
+
+@api.post(
+    "report_send",
+    "Report an image of a batch of yours, and skip it",
+    {204: None},
+    request=ReportSerializer,
+    has_key=False,
+    description="`kind` is captions, ratings or pairs. Others get the image; you do not get it again.",
+)
+def report_send(request: Request, kind: str, batch_id: UUID, position: int) -> Response:
+    item_for(person_asking(request), kind, batch_id, position)
+    sent = validated_data(ReportSerializer, request)
+    about: dict[str, Any] = {"kind": kind, "batch_id": batch_id, "position": position} | sent
+    with refusals_as_problems():
+        services.report_image(**about, person=person_asking(request), now=timezone.now())
+    return Response(status=204)
+
+
+@api.list(
+    "reported_images",
+    "Images that people reported",
+    "ReportedImagePage",
+    ReportedImageSerializer,
+    parameters=[OpenApiParameter("answered", str, enum=["yes"], description="Those that a manager decided about.")],
+)
+def image_list(request: Request, slug: str) -> Response:
+    project = inbox_of(person_asking(request), slug)
+    is_waiting = request.query_params.get("answered") != "yes"
+    rows = reported_images(project, reader=person_asking(request), is_waiting=is_waiting)
+    return page(request, [ListPart(0, rows)], order=["pk"], show=partial(_shown, project))
+
+
+@api.post(
+    "reported_image_decide",
+    "Pause, resume or withdraw a reported image",
+    {204: None},
+    request=ImageDecisionSerializer,
+    has_key=False,
+    description="A paused or withdrawn image comes to nobody. Batches that have it keep it.",
+)
+def image_decide(request: Request, slug: str, reported_id: int) -> Response:
+    reported = reported_image_for(person_asking(request), slug, reported_id)
+    state = ReportedState(validated_data(ImageDecisionSerializer, request)["state"])
+    services.decide_image(reported_id=reported.pk, state=state, by=person_asking(request), now=timezone.now())
+    return Response(status=204)
+
+
+def _shown(project: Project, rows: Sequence[ReportedImage]) -> Any:
+    return ReportedImageSerializer(rows, many=True, context={"project": project}).data

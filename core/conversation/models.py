@@ -1,0 +1,81 @@
+"""Images that people report while they work."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from core.images.models import Image
+from core.languages.models import Language
+from core.people.models import Project
+
+
+class ReportReason(models.TextChoices):
+    BROKEN = "broken", _("The image is broken")
+    OFFENSIVE = "offensive", _("It is offensive")
+    LANGUAGE = "language", _("The caption is in another language")
+    WRONG_IMAGE = "wrong_image", _("It is the wrong image")
+    INDESCRIBABLE = "indescribable", _("It cannot be described")
+
+
+class ReportedState(models.TextChoices):
+    REPORTED = "reported", _("Reported")
+    PAUSED = "paused", _("Paused")
+    RESUMED = "resumed", _("Resumed")
+    WITHDRAWN = "withdrawn", _("Withdrawn")
+
+
+WAITING = (ReportedState.REPORTED, ReportedState.PAUSED)
+"""A manager has yet to decide."""
+HELD = (ReportedState.PAUSED, ReportedState.WITHDRAWN)
+"""The image comes to nobody in the project."""
+
+
+class ReportedImage(models.Model):
+    """An image that somebody reported in a project, and what managers decided about it."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="reported_images")
+    image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")
+    state = models.CharField(max_length=9, choices=ReportedState.choices, default=ReportedState.REPORTED)
+    reported_at = models.DateTimeField(help_text="When somebody reported it last.")
+    decided_at = models.DateTimeField(null=True, blank=True, help_text="When a manager decided last.")
+    decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["project", "image"], name="reported_image_once"),
+            models.CheckConstraint(condition=Q(state__in=ReportedState.values), name="reported_image_state_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"image {self.image_id} of project {self.project_id}: {self.state}"
+
+    @property
+    def is_waiting(self) -> bool:
+        return self.state in WAITING
+
+
+class ImageReport(models.Model):
+    """What one person said is wrong with an image, in one item of their work."""
+
+    reported = models.ForeignKey(ReportedImage, on_delete=models.CASCADE, related_name="reports")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    item = models.CharField(max_length=80, help_text="Kind of work, batch and position.")
+    language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
+    reason = models.CharField(max_length=13, choices=ReportReason.choices)
+    comment = models.TextField(blank=True)
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["at", "pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["person", "item"], name="image_report_once_per_item"),
+            models.CheckConstraint(condition=Q(reason__in=ReportReason.values), name="image_report_reason_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.reported_id} by {self.person_id}"

@@ -1,0 +1,59 @@
+"""Who may report what, and who answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.contrib.auth.models import AnonymousUser
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+
+from core.conversation.models import ReportedImage
+from core.images.models import Image
+from core.languages.models import Language
+from core.people.models import Project, Role, User
+from core.people.permissions import project_for
+
+
+@dataclass(frozen=True)
+class ReportableItem:
+    """One image of somebody's work, and where they go on once they have reported it."""
+
+    project: Project
+    language: Language
+    image: Image
+    url: str
+
+
+@dataclass(frozen=True)
+class ReportableKind:
+    """A kind of work with images to report.
+
+    `find` returns the item at a position of somebody's own batch, or raises Http404. `skip` gives it up for good, in
+    the current transaction; repeating it changes nothing.
+    """
+
+    find: Callable[[User, UUID, int], ReportableItem]
+    skip: Callable[[UUID, User, int, datetime], object]
+
+
+KINDS: dict[str, ReportableKind] = {}
+"""By the word in addresses; apps add theirs when they are ready."""
+
+
+def item_for(user: User, kind: str, batch_id: UUID, position: int) -> ReportableItem:
+    if kind not in KINDS:
+        raise Http404(_("There is no such page."))
+    return KINDS[kind].find(user, batch_id, position)
+
+
+def inbox_of(user: User | AnonymousUser, slug: str) -> Project:
+    return project_for(user, slug, Role.MANAGER)
+
+
+def reported_image_for(user: User | AnonymousUser, slug: str, reported_id: int) -> ReportedImage:
+    return get_object_or_404(ReportedImage, pk=reported_id, project=inbox_of(user, slug))

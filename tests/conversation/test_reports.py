@@ -1,0 +1,303 @@
+"""Somebody reports an image: the place goes back, the image never comes back, and two reports pause it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from random import Random
+from typing import Any
+
+import pytest
+from django.http import Http404
+
+from annotation.models import Rating, Stage
+from annotation.selectors.work import items_of
+from annotation.services import batches, verification
+from core.allocation.models import AssignmentState, BatchState
+from core.allocation.services.errors import LeaseExpiredError
+from core.conversation import services
+from core.conversation.models import ImageReport, ReportedImage, ReportedState, ReportReason
+from core.people.models import AuditEntry
+from core.people.services.accounts import delete_account
+from sxs_eval.models import Judgement, TrialKind
+from sxs_eval.services import judging
+from tests.allocation.test_exact_replication import assert_exact
+from tests.annotation.submitting import submit_captions, take
+from tests.annotation.verifying import make_reviewer, make_verification
+from tests.annotation.verifying import take as take_to_rate
+from tests.clients import client_of
+from tests.concurrency import together
+from tests.factories import NOW, make_annotator, make_comparison, make_rater, make_round
+
+pytestmark = pytest.mark.django_db
+
+
+def report(batch: Any, position: int = 1, kind: str = "captions", **about: Any) -> None:
+    said: dict[str, Any] = {"reason": ReportReason.BROKEN, "comment": "", "now": NOW} | about
+    services.report_image(kind=kind, batch_id=batch.pk, position=position, person=batch.lease.person, **said)
+
+
+def images_in(batch: Any) -> set[int]:
+    return set(batch.items.values_list("image", flat=True))
+
+
+class TestSkipping:
+    def test_the_place_goes_back_and_the_rest_of_the_batch_can_be_submitted(self):
+        round = make_round(images=3, replication=1)
+        ann, bob = make_annotator(round), make_annotator(round)
+        batch = take(round, ann)
+        gone = batch.items.get(position=2)
+
+        report(batch, 2, comment="Only grey.")
+
+        assert_exact(round.pool)
+        assert gone.assignment.task.assignments.get().state == AssignmentState.REPORTED
+        assert images_in(take(round, bob)) == {gone.image_id}
+        who = {"batch_id": batch.pk, "person": ann, "now": NOW}
+        batches.save_ratings(ratings=dict.fromkeys((1, 3), Rating.GOOD), **who)
+        batches.open_writing(**who)
+        for position in (1, 3):
+            batches.save_draft(position=position, text="Ein Satz dazu.", revision=0, active_ms=0, **who)
+        submitted = batches.submit_batch(**who)
+        assert submitted.stage == Stage.SUBMITTED
+        assert round.captions.count() == 2
+        assert_exact(round.pool)
+
+    def test_the_image_never_comes_back_to_who_reported_it(self):
+        round = make_round(images=3, replication=1)
+        ann = make_annotator(round)
+        batch = take(round, ann)
+        report(batch)
+        batches.return_batch(batch_id=batch.pk, person=ann, now=NOW)
+        resumed = batches.resume_batch(batch_id=batch.pk, person=ann, now=NOW)
+
+        assert resumed.assignments.filter(state=AssignmentState.ASSIGNED).count() == 2
+        batches.return_batch(batch_id=batch.pk, person=ann, now=NOW)
+        assert batches.take_batch(round=round, person=ann, now=NOW, rng=Random(0)) is None
+        assert_exact(round.pool)
+
+    def test_a_batch_of_which_all_is_reported_is_over(self):
+        round = make_round(images=2, replication=1)
+        batch = take(round, make_annotator(round))
+        report(batch, 1)
+        report(batch, 2)
+
+        batch.refresh_from_db()
+        batch.lease.refresh_from_db()
+        assert (batch.stage, batch.lease.state) == (Stage.SUBMITTED, BatchState.DONE)
+        page = client_of(batch.lease.person).get(f"/batches/{batch.pk}/", follow=True)
+        assert page.status_code == 200
+
+    def test_screen_2_goes_on_with_the_next_image(self):
+        round = make_round(images=2, replication=1)
+        batch = take(round, make_annotator(round))
+        who = {"batch_id": batch.pk, "person": batch.lease.person, "now": NOW}
+        batches.save_ratings(ratings=dict.fromkeys((1, 2), Rating.GOOD), **who)
+        batches.open_writing(**who)
+        report(batch, 1)
+
+        batch.refresh_from_db()
+        assert batch.stage == Stage.WRITE
+        assert list(items_of(batch).values_list("position", flat=True)) == [2]
+        assert_exact(round.pool)
+
+    def test_nothing_is_reported_after_the_deadline_or_by_anybody_else(self):
+        round = make_round(images=2, replication=1)
+        batch = take(round, make_annotator(round))
+
+        with pytest.raises(LeaseExpiredError):
+            report(batch, now=batch.lease.deadline)
+        with pytest.raises(Http404):
+            report(batch, 3)
+        batch.lease.person = make_annotator(round)
+        with pytest.raises(Http404):
+            report(batch)
+        assert not ImageReport.objects.exists()
+        assert_exact(round.pool)
+
+    def test_a_caption_to_rate_is_skipped_too(self):
+        written = make_round(images=2, replication=1)
+        submit_captions(written, make_annotator(written))
+        round = make_verification(written, places=1)
+        batch = take_to_rate(round, make_reviewer(round))
+        report(batch, 1, kind="ratings", reason=ReportReason.LANGUAGE)
+
+        who = {"batch_id": batch.pk, "person": batch.lease.person, "now": NOW}
+        verification.save_verdicts(ratings={2: Rating.GOOD}, **who)
+        verification.submit_batch(**who)
+        assert_exact(round.pool)
+        report_of_two = take_to_rate(round, make_reviewer(round))
+        report(report_of_two, 1, kind="ratings")
+        report_of_two.refresh_from_db()
+        assert report_of_two.submitted_at == NOW
+
+    def test_a_pair_is_skipped_with_its_repeat_and_cannot_be_answered_any_more(self):
+        comparison = make_comparison(images=2, replication=1, repeat_percent=50)
+        rater = make_rater(comparison)
+        batch = judging.take_batch(comparison=comparison, person=rater, now=NOW, rng=Random(1))
+        trials = Judgement.objects.filter(batch=batch, kind=TrialKind.PAIR).order_by("position")
+        for trial in trials:
+            report(batch, trial.position, kind="pairs")
+
+        with pytest.raises(judging.StaleTrialError):
+            judging.judge(batch_id=batch.pk, person=rater, position=trials[0].position, choice=1, now=NOW)
+        batch.lease.refresh_from_db()
+        assert batch.lease.state == BatchState.DONE
+        assert_exact(comparison.pool)
+        other = judging.take_batch(comparison=comparison, person=make_rater(comparison), now=NOW, rng=Random(1))
+        assert other.lease.assignments.count() == 2
+
+
+class TestPausing:
+    def two_reports(self):
+        round = make_round(images=1, replication=3)
+        for _ in range(2):
+            report(take(round, make_annotator(round)))
+        return round, ReportedImage.objects.get()
+
+    def test_two_people_pause_an_image_until_a_manager_resumes_it(self):
+        round, reported = self.two_reports()
+        eve, manager = make_annotator(round), round.project.created_by
+
+        assert reported.state == ReportedState.PAUSED
+        assert batches.take_batch(round=round, person=eve, now=NOW, rng=Random(0)) is None
+        services.decide_image(reported_id=reported.pk, state=ReportedState.RESUMED, by=manager, now=NOW)
+        batch = take(round, eve)
+        assert AuditEntry.objects.get(project=round.project).action == "image.given-again"
+        report(batch)
+        reported.refresh_from_db()
+        assert reported.state == ReportedState.REPORTED, "the reports before the decision are answered"
+
+    def test_a_paused_image_does_not_come_with_a_batch_that_is_resumed(self):
+        round = make_round(images=2, replication=3)
+        ann = make_annotator(round)
+        batch = take(round, ann)
+        batches.return_batch(batch_id=batch.pk, person=ann, now=NOW)
+        image = batch.items.get(position=1).image
+        ReportedImage.objects.create(project=round.project, image=image, state="paused", reported_at=NOW)
+
+        resumed = batches.resume_batch(batch_id=batch.pk, person=ann, now=NOW)
+        assert [one.item.position for one in resumed.assignments.filter(state="assigned")] == [2]
+
+    def test_one_person_alone_pauses_nothing(self):
+        round = make_round(images=1, replication=3)
+        batch = take(round, make_annotator(round))
+        report(batch)
+        report(batch)
+
+        assert ImageReport.objects.count() == 1
+        assert ReportedImage.objects.get().state == ReportedState.REPORTED
+        assert_exact(round.pool)
+
+
+class TestPages:
+    def test_the_form_works_without_scripts_and_shows_no_caption(self):
+        round = make_round(images=2, replication=1)
+        batch = take(round, make_annotator(round))
+        client = client_of(batch.lease.person)
+        client.get("/work/")
+        batch.lease.deadline = batch.lease.deadline.replace(year=2100)
+        batch.lease.save()
+        rate = client.get(f"/batches/{batch.pk}/rate/")
+        address = f"/report/captions/{batch.pk}/1/"
+
+        assert address in rate.content.decode()
+        shown = client.get(address)
+        assert "english caption" not in shown.content.decode()
+        assert client.post(address, {}).status_code == 422
+        answer = client.post(address, {"reason": "broken", "comment": "grey"}, follow=True)
+        assert "You will not get this image again." in answer.content.decode()
+        assert address not in answer.content.decode()
+
+    def test_a_manager_sees_it_among_needs_and_decides_in_the_inbox(self):
+        round = make_round(images=1, replication=3)
+        report(take(round, make_annotator(round)), comment="Only grey.")
+        slug, client = round.project.slug, client_of(round.project.created_by)
+
+        assert "1 message to answer" in client.get("/needs/").content.decode()
+        inbox = client.get(f"/projects/{slug}/inbox/").content.decode()
+        assert "Only grey." in inbox
+        reported = ReportedImage.objects.get()
+        client.post(f"/projects/{slug}/inbox/images/{reported.pk}/", {"state": "withdrawn"})
+        assert "Only grey." not in client.get(f"/projects/{slug}/inbox/").content.decode()
+        answered = client.get(f"/projects/{slug}/inbox/", {"shown": "answered", "language": "de"}).content.decode()
+        assert "Only grey." in answered
+        assert "message to answer" not in client.get("/needs/").content.decode()
+
+    def test_a_manager_who_writes_about_the_image_does_not_read_what_was_said(self):
+        round = make_round(images=1, replication=3)
+        report(take(round, make_annotator(round)), comment="Quotes the caption.")
+        manager = round.project.created_by
+        assert manager is not None
+        take(round, make_annotator(round, "writer"))
+        batch = ReportedImage.objects.get().image.pk
+        ann = make_annotator(round, "both")
+        round.project.memberships.create(user=ann, role="manager")
+        assert "Quotes" in client_of(ann).get(f"/projects/{round.project.slug}/inbox/").content.decode()
+        assert images_in(take(round, ann)) == {batch}
+        assert "Quotes" not in client_of(ann).get(f"/projects/{round.project.slug}/inbox/").content.decode()
+
+
+def test_what_somebody_said_goes_with_their_account(django_capture_on_commit_callbacks):
+    round = make_round(images=1, replication=3)
+    batch = take(round, make_annotator(round))
+    report(batch, comment="I am Ann.")
+
+    delete_account(user=batch.lease.person, now=NOW)
+    assert ImageReport.objects.get().comment == ""
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+class TestRaces:
+    def setting(self):
+        round = make_round(images=1, replication=2)
+        take(round, make_annotator(round))
+        return round, take(round, make_annotator(round))
+
+    def test_two_reports_at_once_free_the_place_once(self):
+        round, batch = self.setting()
+        together(lambda _tab: report(batch), range(4))
+
+        assert ImageReport.objects.count() == 1
+        assert_exact(round.pool)
+
+    def test_without_the_lock_two_reports_would_free_two_places(self, monkeypatch):
+        round, batch = self.setting()
+        both = threading.Barrier(2)
+        find = batches.KIND.assignment_at
+
+        def found(*where: Any) -> Any:
+            assignment = find(*where)
+            both.wait(20)
+            return assignment
+
+        unlocked = partial(type(batch).with_heads().get)
+        monkeypatch.setattr(batches.KIND, "locked", lambda batch_id, _person: unlocked(pk=batch_id))
+        monkeypatch.setattr(batches.KIND, "assignment_at", found)
+        monkeypatch.setattr(batches.KIND, "close_if_all_skipped", lambda _batch, _now: None)
+        together(lambda _tab: report(batch), range(2))
+
+        with pytest.raises(AssertionError):
+            assert_exact(round.pool)
+
+    def test_a_report_and_a_save_at_once_leave_exact_places(self):
+        round = make_round(images=2, replication=2)
+        batch = take(round, make_annotator(round))
+        who = {"batch_id": batch.pk, "person": batch.lease.person, "now": NOW}
+        save = partial(batches.save_rating, position=1, rating=Rating.GOOD, active_ms=0, **who)
+        steps: list[Callable[[], object]] = [partial(report, batch), save, partial(report, batch, 2), save]
+        together(lambda step: step(), steps)
+
+        assert_exact(round.pool)
+        batch.refresh_from_db()
+        assert batch.stage == Stage.SUBMITTED
+
+    def test_people_who_report_an_image_at_once_are_counted_together(self):
+        round = make_round(images=1, replication=4)
+        assigned = [take(round, make_annotator(round)) for _ in range(4)]
+        together(report, assigned)
+
+        assert ReportedImage.objects.get().state == ReportedState.PAUSED
+        assert_exact(round.pool)
