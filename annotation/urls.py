@@ -105,5 +105,6 @@ urlpatterns = [
     path("feedback/", work.feedback_list, name="feedback-list"),
     path("feedback/<int:feedback_id>/", work.feedback_show, name="feedback-show"),
     path("feedback/<int:feedback_id>/acknowledge/", work.feedback_acknowledge, name="feedback-acknowledge"),
+    path("feedback/<int:feedback_id>/reply/", work.feedback_reply, name="feedback-reply"),
     path("captions/<int:caption_id>/rewrite/", work.caption_rewrite, name="caption-rewrite"),
 ]

@@ -62,6 +62,7 @@ urlpatterns = [
     path("work/captions/<int:caption_id>/", rewriting.rewriting_show_or_rewrite, name="caption-rewrite"),
     path("work/feedback/", working.own_feedback_list, name="own-feedback-list"),
     path("work/feedback/<int:feedback_id>/acknowledge/", working.feedback_acknowledge, name="feedback-acknowledge"),
+    path("work/feedback/<int:feedback_id>/reply/", working.feedback_reply, name="feedback-reply"),
     path("work/rounds/<int:round_id>/take/", working.batch_take, name="batch-take"),
     path(f"{BATCH}/", working.batch_show, name="batch-show"),
     path(f"{BATCH}/ratings/<int:position>/", working.rating_save, name="rating-save"),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
@@ -27,6 +28,7 @@ from core.allocation.api.steps import (
     refusals_as_problems,
 )
 from core.allocation.models import BatchState
+from core.conversation.api.messages import MessageShownSerializer, TextSerializer, ask
 from core.images.api.shapes import ServedImageSerializer, served_fields
 from core.people.api.operations import ApiOperations
 from core.people.api.pagination import ListPart, many_shown, page
@@ -226,6 +228,12 @@ def feedback_acknowledge(request: Request, feedback_id: int) -> Response:
     with refusals_as_problems():
         acknowledged = feedback.acknowledge(feedback_id=feedback_id, person=person_asking(request), now=timezone.now())
     return Response(OwnFeedbackSerializer(acknowledged).data)
+
+
+@api.post("feedback_reply", "Reply to feedback", MessageShownSerializer, request=TextSerializer)
+def feedback_reply(request: Request, feedback_id: int) -> Response:
+    note = get_object_or_404(readable_feedback(person_asking(request)).select_related("project"), pk=feedback_id)
+    return ask(request, project=note.project, quote=note.text, text=validated_data(TextSerializer, request)["text"])
 
 
 def store_rating(request: Request, save: Callable[..., object], *, position: int, **whose: Any) -> Response:

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
-from annotation.models import CaptionItem, Verdict
+from annotation.models import CaptionItem, Stage, Verdict
 from annotation.permissions import batch_for, ratings_for
 from core.conversation.permissions import ReportableItem
 from core.people.models import User
@@ -15,9 +15,15 @@ from core.people.models import User
 
 def described(person: User, batch_id: UUID, position: int) -> ReportableItem:
     """Return an image to rate the caption of, or to write about."""
-    round = batch_for(person, batch_id).round
+    batch = batch_for(person, batch_id)
     item = get_object_or_404(CaptionItem.objects.select_related("image"), batch=batch_id, position=position)
-    return ReportableItem(round.project, round.language, item.image, reverse("annotation:batch-show", args=[batch_id]))
+    return ReportableItem(
+        batch.round.project,
+        batch.round.language,
+        item.image,
+        reverse("annotation:batch-show", args=[batch_id]),
+        is_on_screen_1=batch.stage == Stage.RATE,
+    )
 
 
 def rated(person: User, batch_id: UUID, position: int) -> ReportableItem:

@@ -304,6 +304,11 @@ def assigned_images(person: User) -> QuerySet[CaptionItem, int]:
     )
 
 
+def written_images(person: User) -> QuerySet[CaptionItem, int]:
+    """Return images of which `person` must not read an English caption any more: their batch is on screen 2."""
+    return CaptionItem.objects.filter(person=person, batch__stage=Stage.WRITE).values_list("image", flat=True)
+
+
 def work_of(annotator: User, now: datetime) -> list[RoundWork]:
     """List every round in the languages of `annotator`, in projects where they have the role, with their work in it."""
     languages = annotator.language_skills.values("language")

@@ -35,8 +35,9 @@ from annotation.services.feedback import acknowledge
 from core.allocation.refusals import AllocationRefusal, RefusedError
 from core.allocation.selectors import end_of, with_outlooks
 from core.allocation.views import WorkAddresses, active_ms_of, explains_refusals, resume_view, save_view, says_where
+from core.conversation.services import MessageRefusedError, ask_managers
 from core.people.models import TextKind
-from core.people.requests import user_of
+from core.people.requests import RefusalsShown, user_of
 
 CAPTIONS = WorkAddresses(work="annotation:work-show", batch="annotation:batch-show")
 RATINGS = WorkAddresses(work="annotation:work-show", batch="annotation:verification-show")
@@ -134,6 +135,19 @@ def feedback_acknowledge(request: HttpRequest, feedback_id: int) -> HttpResponse
     except Feedback.DoesNotExist as gone:
         raise Http404(_("You have no such feedback, or it is about an image that is assigned to you now.")) from gone
     return redirect("annotation:feedback-list" if unread(person) else "annotation:work-show")
+
+
+@require_POST
+def feedback_reply(request: HttpRequest, feedback_id: int) -> HttpResponse:
+    person = user_of(request)
+    note = note_to(person, feedback_id)
+    if note is None:
+        raise Http404(_("You have no such feedback, or it is about an image that is assigned to you now."))
+    with RefusalsShown(request, MessageRefusedError):
+        about: dict[str, Any] = {"project": note.project, "person": person, "quote": note.text}
+        ask_managers(**about, text=request.POST.get("text", ""), now=timezone.now())
+        messages.success(request, _("Sent. You find the reply on your list of work."))
+    return redirect("annotation:feedback-show", feedback_id)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -1,4 +1,4 @@
-"""Images that people report while they work."""
+"""Images that people report while they work, and what they ask their managers."""
 
 from __future__ import annotations
 
@@ -9,17 +9,10 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from core.conversation.rules import ReportReason
 from core.images.models import Image
 from core.languages.models import Language
 from core.people.models import Project
-
-
-class ReportReason(models.TextChoices):
-    BROKEN = "broken", _("The image is broken")
-    OFFENSIVE = "offensive", _("It is offensive")
-    LANGUAGE = "language", _("The caption is in another language")
-    WRONG_IMAGE = "wrong_image", _("It is the wrong image")
-    INDESCRIBABLE = "indescribable", _("It cannot be described")
 
 
 class ReportedState(models.TextChoices):
@@ -79,3 +72,64 @@ class ImageReport(models.Model):
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.reported_id} by {self.person_id}"
+
+
+class ManagerThread(models.Model):
+    """What one person and the managers of a project wrote to each other."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="threads")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    is_open = models.BooleanField(default=True, help_text="Whether a manager has yet to answer.")
+    asked_at = models.DateTimeField(help_text="When the person wrote last.")
+    read_at = models.DateTimeField(null=True, blank=True, help_text="When the person confirmed the replies.")
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["project", "person"], name="manager_thread_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.person_id} in project {self.project_id}"
+
+
+class ThreadMessage(models.Model):
+    """One message, perhaps about an image or about what a manager said before."""
+
+    thread = models.ForeignKey(ManagerThread, on_delete=models.CASCADE, related_name="messages")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    is_reply = models.BooleanField(default=False, help_text="Whether a manager wrote it.")
+    text = models.TextField()
+    quote = models.TextField(blank=True, help_text="The feedback that it answers.")
+    image = models.ForeignKey(Image, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    is_of_screen_1 = models.BooleanField(
+        default=False, help_text="Whether it may quote an English caption of the image."
+    )
+    language = models.ForeignKey(Language, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["at", "pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(condition=~Q(text=""), name="thread_message_not_empty"),
+        ]
+
+    def __str__(self) -> str:
+        return f"message {self.pk} of thread {self.thread_id}"
+
+
+class SavedAnswer(models.Model):
+    """A reply that managers of a project use again."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="saved_answers")
+    title = models.CharField(max_length=80)
+    text = models.TextField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["title", "pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["project", "title"], name="saved_answer_title_once"),
+            models.CheckConstraint(condition=~Q(text=""), name="saved_answer_not_empty"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title

@@ -12,7 +12,7 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
-from core.conversation.models import ReportedImage
+from core.conversation.models import ManagerThread, ReportedImage, SavedAnswer
 from core.images.models import Image
 from core.languages.models import Language
 from core.people.models import Project, Role, User
@@ -27,6 +27,7 @@ class ReportableItem:
     language: Language
     image: Image
     url: str
+    is_on_screen_1: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,3 +58,17 @@ def inbox_of(user: User | AnonymousUser, slug: str) -> Project:
 
 def reported_image_for(user: User | AnonymousUser, slug: str, reported_id: int) -> ReportedImage:
     return get_object_or_404(ReportedImage, pk=reported_id, project=inbox_of(user, slug))
+
+
+def project_asked(user: User | AnonymousUser, slug: str) -> Project:
+    """Return a project whose managers `user`, who works in it, may ask."""
+    return project_for(user, slug, Role.ANNOTATOR, Role.RATER, Role.PLAYER)
+
+
+def thread_for(user: User | AnonymousUser, slug: str, thread_id: int) -> ManagerThread:
+    threads = ManagerThread.objects.select_related("person", "project")
+    return get_object_or_404(threads, pk=thread_id, project=inbox_of(user, slug))
+
+
+def saved_answer_for(user: User | AnonymousUser, slug: str, answer_id: int) -> SavedAnswer:
+    return get_object_or_404(SavedAnswer, pk=answer_id, project=inbox_of(user, slug))

@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, F, Prefetch, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from core.conversation.models import HELD, WAITING, ImageReport, ReportedImage
+from core.conversation.models import HELD, WAITING, ImageReport, ManagerThread, ReportedImage, ThreadMessage
 from core.languages.models import Language
-from core.people.models import Project, User
+from core.people.models import Membership, Project, Role, User
 from core.people.personal_data import ExportPart
 
 ON_A_PAGE = 20
+WORKERS = (Role.ANNOTATOR, Role.RATER, Role.PLAYER)
 
 
-_assigned: list[Callable[[User], QuerySet[Any, Any]]] = []
+ImagesOf = Callable[[User], "QuerySet[Any, Any]"]
+_assigned: list[tuple[ImagesOf, ImagesOf]] = []
 
 
-def register_assigned(images: Callable[[User], QuerySet[Any, Any]]) -> None:
-    """Register the images that a person writes about now: what was said about them may quote an English caption."""
-    _assigned.append(images)
+def register_assigned(images: ImagesOf, *, written: ImagesOf) -> None:
+    """Register the images that a person rates and writes about now, and of these the ones on screen 2.
+
+    What was said about them may quote an English caption.
+    """
+    _assigned.append((images, written))
 
 
-def is_assigned(person: User, image: str) -> Q:
-    """Build the condition that `person` must not read what was said about the image at the path `image`."""
+def is_assigned(person: User, image: str, *, written: bool = False) -> Q:
+    """Build the condition that `person` must not read what others said about the image at the path `image`.
+
+    With `written`: nor what they said themselves on screen 1.
+    """
     condition = Q(pk__in=[])
-    for images in _assigned:
-        condition |= Q(**{f"{image}__in": images(person)})
+    for queries in _assigned:
+        condition |= Q(**{f"{image}__in": queries[written](person)})
     return condition
 
 
@@ -57,19 +66,67 @@ def reported_images(
     return found.select_related("image", "decided_by").prefetch_related(reports).order_by("-reported_at", "-pk")
 
 
-def page_of(rows: QuerySet[Any], number: str | None) -> Page[Any]:
-    return Paginator(rows, ON_A_PAGE).get_page(number)
+def page_of(rows: QuerySet[Any], number: str | None, *, is_wanted: bool) -> Page[Any]:
+    """Return a page of `rows`; none of them after the last page, so that lists of two lengths share their numbers."""
+    paginator = Paginator(rows if is_wanted else rows.none(), ON_A_PAGE)
+    page = paginator.get_page(number)
+    is_after = (number or "").isdecimal() and int(number or 0) > paginator.num_pages
+    return Page([], page.number, paginator) if is_after else page
 
 
 def languages_of(project: Project) -> list[Language]:
-    tags = ImageReport.objects.filter(reported__project=project).values("language")
-    return list(Language.objects.filter(pk__in=tags))
+    of_reports = ImageReport.objects.filter(reported__project=project).values("language")
+    of_threads = ThreadMessage.objects.filter(thread__project=project, language__isnull=False).values("language")
+    return list(Language.objects.filter(Q(pk__in=of_reports) | Q(pk__in=of_threads)))
 
 
 def waiting_by_project(projects: Collection[int]) -> dict[int, int]:
     """Count what a manager has to answer."""
-    waiting = ReportedImage.objects.filter(project__in=projects, state__in=WAITING)
-    return dict(waiting.order_by().values_list("project").annotate(Count("pk")))
+    images = ReportedImage.objects.filter(project__in=projects, state__in=WAITING)
+    threads = ManagerThread.objects.filter(project__in=projects, is_open=True)
+    waiting: Counter[int] = Counter()
+    for rows in (images, threads):
+        waiting.update(dict(rows.order_by().values_list("project").annotate(Count("pk"))))
+    return waiting
+
+
+def own_messages(project: Project, person: User) -> QuerySet[ThreadMessage]:
+    """List what `person` and the managers wrote, without what may quote an English caption while they write."""
+    mine = ThreadMessage.objects.filter(thread__project=project, thread__person=person)
+    return mine.exclude(is_assigned(person, "image", written=True), is_of_screen_1=True)
+
+
+UNREAD_REPLIES = ThreadMessage.objects.filter(Q(thread__read_at=None) | Q(at__gt=F("thread__read_at")), is_reply=True)
+
+
+def projects_to_ask(person: User) -> list[tuple[Project, int]]:
+    """List the projects in which `person` works, each with how many replies they have not confirmed."""
+    works = Membership.objects.filter(user=person, role__in=WORKERS).values("project")
+    projects = Project.objects.filter(pk__in=works, archived_at=None, deletion=None).order_by("name", "pk")
+    unread = dict(
+        UNREAD_REPLIES.filter(thread__person=person).order_by().values_list("thread__project").annotate(Count("pk"))
+    )
+    return [(project, unread.get(project.pk, 0)) for project in projects.defer("description")]
+
+
+def threads_of(
+    project: Project, *, is_waiting: bool = True, language: str = "", thread: int | None = None
+) -> QuerySet[ManagerThread]:
+    """List threads, the longest unanswered first."""
+    found = ManagerThread.objects.filter(project=project)
+    found = found.filter(is_open=is_waiting) if thread is None else found.filter(pk=thread)
+    if language:
+        found = found.filter(messages__language=language).distinct()
+    return found.select_related("person").order_by("asked_at" if is_waiting else "-asked_at", "pk")
+
+
+def messages_for(reader: User, threads: Iterable[ManagerThread]) -> dict[int, list[ThreadMessage]]:
+    """Return the messages of threads by thread, as a manager may read them."""
+    readable = ThreadMessage.objects.filter(thread__in=[one.pk for one in threads])
+    found: dict[int, list[ThreadMessage]] = defaultdict(list)
+    for message in readable.exclude(is_assigned(reader, "image")).select_related("by", "image", "language"):
+        found[message.thread_id].append(message)
+    return found
 
 
 def data_export(person: User) -> Iterator[ExportPart]:
@@ -78,4 +135,10 @@ def data_export(person: User) -> Iterator[ExportPart]:
         "reports",
         _("Images that you reported."),
         reports.values("at", "item", "language", "reason", "comment", project_slug=F("reported__project__slug")),
+    )
+    messages = ThreadMessage.objects.filter(thread__person=person).exclude(is_assigned(person, "image"))
+    yield ExportPart(
+        "messages",
+        _("What you wrote to managers, and their replies."),
+        messages.values("at", "is_reply", "text", "quote", "language", project_slug=F("thread__project__slug")),
     )

@@ -1,4 +1,4 @@
-"""Report an image, which skips the item, and decide about it.
+"""Report an image, which skips the item, and decide about it; ask the managers of a project, and answer.
 
 A kind of work registers how an item of it is found and skipped. The place of the task goes back in the transaction that
 stores the report.
@@ -6,20 +6,35 @@ stores the report.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
-from core.conversation.models import HELD, ImageReport, ReportedImage, ReportedState, ReportReason
+from core.conversation.models import (
+    HELD,
+    ImageReport,
+    ManagerThread,
+    ReportedImage,
+    ReportedState,
+    ThreadMessage,
+)
 from core.conversation.permissions import KINDS, ReportableItem
-from core.people.models import User
+from core.conversation.rules import ReportReason
+from core.people.models import Project, User
 from core.people.services import audit_log
 from crosslens_metrics.hidden_characters import visible_text
 
 MIN_REPORTS_TO_PAUSE = 2
 """(ours) So many different people, since a manager last decided."""
 MAX_COMMENT_CHARACTERS = 1000
+MAX_MESSAGE_CHARACTERS = 2000
+MAX_MESSAGES_A_DAY = 50
+
+
+class MessageRefusedError(Exception):
+    """The message says why and what to do."""
 
 
 def report_image(
@@ -46,14 +61,14 @@ def keep_report(
     *, item: ReportableItem, about: str, person: User, reason: ReportReason, comment: str, now: datetime
 ) -> None:
     """Store a report, and pause the image once enough people have reported it. Call within a transaction."""
-    reported, _made = ReportedImage.objects.get_or_create(
+    reported, _is_new = ReportedImage.objects.get_or_create(
         project=item.project, image=item.image, defaults={"reported_at": now}
     )
     # Those who report an image at the same time take turns, so that the second one is counted with the first.
     reported = ReportedImage.objects.select_for_update(no_key=True).get(pk=reported.pk)
-    text = visible_text(comment).strip()[:MAX_COMMENT_CHARACTERS]
+    text = visible_text(comment.replace("\x00", "")).strip()[:MAX_COMMENT_CHARACTERS]
     said = {"reported": reported, "language": item.language, "reason": reason, "comment": text, "at": now}
-    _report, is_new = ImageReport.objects.get_or_create(person=person, item=about, defaults=said)
+    _kept, is_new = ImageReport.objects.get_or_create(person=person, item=about, defaults=said)
     if not is_new or reported.state == ReportedState.WITHDRAWN:
         return
     lately = ImageReport.objects.filter(reported=reported)
@@ -90,6 +105,67 @@ def decide_image(*, reported_id: int, state: ReportedState, by: User, now: datet
     return reported
 
 
+def ask_managers(
+    *, project: Project, person: User, text: str, now: datetime, item: ReportableItem | None = None, quote: str = ""
+) -> ThreadMessage:
+    """Write to the managers of a project, perhaps about an item of one's work, or in answer to feedback (`quote`).
+
+    Raises
+    ------
+    MessageRefusedError
+    """
+    text = _clean(text)
+    with transaction.atomic():
+        thread, _is_new = ManagerThread.objects.get_or_create(
+            project=project, person=person, defaults={"asked_at": now}
+        )
+        thread = ManagerThread.objects.select_for_update(no_key=True).get(pk=thread.pk)
+        lately = thread.messages.filter(is_reply=False, at__gt=now - timedelta(days=1))
+        if lately.count() >= MAX_MESSAGES_A_DAY:
+            raise MessageRefusedError(_("You have written enough messages for today. Try again tomorrow."))
+        thread.is_open, thread.asked_at = True, now
+        thread.save(update_fields=["is_open", "asked_at"])
+        about = {"image": item.image, "language": item.language, "is_of_screen_1": item.is_on_screen_1} if item else {}
+        return ThreadMessage.objects.create(thread=thread, by=person, text=text, quote=quote, at=now, **about)
+
+
+def answer_thread(*, thread_id: int, text: str, by: User, now: datetime) -> ThreadMessage:
+    """Reply as a manager. What the reply is about, and who must not read it now, is as of the last question.
+
+    Raises
+    ------
+    MessageRefusedError, ManagerThread.DoesNotExist
+    """
+    text = _clean(text)
+    with transaction.atomic():
+        thread = ManagerThread.objects.select_for_update(no_key=True).get(pk=thread_id)
+        asked = thread.messages.filter(is_reply=False).latest("at", "pk")
+        thread.is_open = False
+        thread.save(update_fields=["is_open"])
+        about = {"image": asked.image, "language": asked.language, "is_of_screen_1": asked.is_of_screen_1}
+        return ThreadMessage.objects.create(thread=thread, by=by, is_reply=True, text=text, at=now, **about)
+
+
+def resolve_thread(*, thread_id: int) -> None:
+    """Close a thread that needs no answer."""
+    ManagerThread.objects.filter(pk=thread_id).update(is_open=False)
+
+
+def confirm_replies(*, project: Project, person: User, now: datetime) -> None:
+    """Note that `person` has read the replies so far."""
+    ManagerThread.objects.filter(project=project, person=person).update(read_at=now)
+
+
+def _clean(text: str) -> str:
+    text = visible_text(text.replace("\r\n", "\n").replace("\x00", "")).strip()
+    if not text:
+        raise MessageRefusedError(_("Write your message first."))
+    if len(text) > MAX_MESSAGE_CHARACTERS:
+        raise MessageRefusedError(_("This is too long: you can write at most 2,000 characters."))
+    return text
+
+
 def forget(*, person: User, now: datetime) -> None:
-    """Erase what somebody wrote; that they reported an image stays."""
+    """Erase what somebody wrote and was answered; that they reported an image stays."""
     ImageReport.objects.filter(person=person).exclude(comment="").update(comment="")
+    ManagerThread.objects.filter(person=person).delete()

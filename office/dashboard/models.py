@@ -19,6 +19,7 @@ class NoticeKind(models.TextChoices):
     WORK = "work", _("There is work for you again")
     FEEDBACK = "feedback", _("You have feedback from a manager")
     REWRITE = "rewrite", _("You have captions to rewrite")
+    REPLY = "reply", _("A manager replied to you")
     DEADLINE = "deadline", _("A batch of yours expires within a day")
     DIGEST = "digest", _("What needs you")
 
@@ -32,6 +33,7 @@ class EmailChoices(models.Model):
     work = models.BooleanField(NoticeKind.WORK.label, default=True)
     feedback = models.BooleanField(NoticeKind.FEEDBACK.label, default=True)
     rewrite = models.BooleanField(NoticeKind.REWRITE.label, default=True)
+    reply = models.BooleanField(NoticeKind.REPLY.label, default=True, db_default=True)
     deadline = models.BooleanField(NoticeKind.DEADLINE.label, default=True)
     digest = models.CharField(NoticeKind.DIGEST.label, max_length=6, choices=Digest.choices, default=Digest.WEEKLY)
     zone = models.CharField(max_length=64, blank=True, help_text="Time zone, as the browser has it; empty for UTC.")

@@ -17,7 +17,8 @@ from annotation.services import batches, verification
 from core.allocation.models import AssignmentState, BatchState
 from core.allocation.services.errors import LeaseExpiredError
 from core.conversation import services
-from core.conversation.models import ImageReport, ReportedImage, ReportedState, ReportReason
+from core.conversation.models import ImageReport, ReportedImage, ReportedState
+from core.conversation.rules import ReportReason
 from core.people.models import AuditEntry
 from core.people.services.accounts import delete_account
 from sxs_eval.models import Judgement, TrialKind

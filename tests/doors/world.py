@@ -14,6 +14,7 @@ from django.utils import timezone
 from annotation.models import Release
 from annotation.services import corrections
 from core.conversation.models import ReportedImage
+from core.conversation.services import ask_managers
 from core.images.models import Collection, ImportJob, ImportKind, ImportStage
 from core.images.selectors import served_image
 from core.jobs.models import JobState
@@ -147,6 +148,7 @@ def make_world(media: Path) -> World:
     Subset.objects.create(project=project, slug="few", name=NAME, created_at=now).images.add(image)
     LanguageTable.objects.create(project=project, number=1, areas={}, created_at=now)
     reported = ReportedImage.objects.create(project=project, image=image, reported_at=now)
+    asked = ask_managers(project=project, person=seeded.ann, text="May I?", now=now)
     parts = served_image(image, seeded.ann).large.split("/")
     known: dict[str, Sequence[object]] = {
         **seeded.known(),
@@ -194,6 +196,8 @@ def make_world(media: Path) -> World:
         "dashboard:email-stop token": [token_to_stop(manager.pk, NoticeKind.DIGEST)],
         "recruitment:event-take token": [study.token],
         "reported_id": [reported.pk],
+        "thread_id": [asked.thread_id],
+        "answer_id": [project.saved_answers.create(title="Yes", text="Yes.").pk],
         "job_id": [job.pk],
         "api:run-step action": ["pause"],
         "api:training-step action": ["pause"],

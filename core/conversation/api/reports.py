@@ -15,8 +15,9 @@ from rest_framework.response import Response
 
 from core.allocation.api.steps import refusals_as_problems
 from core.conversation import services
-from core.conversation.models import ImageReport, ReportedImage, ReportedState, ReportReason
+from core.conversation.models import ImageReport, ReportedImage, ReportedState
 from core.conversation.permissions import inbox_of, item_for, reported_image_for
+from core.conversation.rules import ReportReason
 from core.conversation.selectors import reported_images
 from core.people.api.operations import ApiOperations
 from core.people.api.pagination import ListPart, page

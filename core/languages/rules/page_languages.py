@@ -26,6 +26,7 @@ UNKNOWN_TO_DJANGO: dict[str, dict[str, Any]] = {
 VIEWS_OF_WORK = (
     "allauth.",
     "core.allocation.views",
+    "core.conversation.views.working",
     "annotation.views.batches",
     "annotation.views.work",
     "office.dashboard.views.emails",
@@ -45,6 +46,10 @@ ADDRESSES_OF_WORK = frozenset({"annotation:guidelines-show"})
 FILES_OF_WORK = (
     "core/allocation/refusals.py",
     "core/allocation/views.py",
+    "core/conversation/forms/working.py",
+    "core/conversation/rules.py",
+    "core/conversation/services.py",
+    "core/conversation/views/working.py",
     "annotation/models/captions.py",
     "annotation/models/rounds.py",
     "annotation/models/work.py",
@@ -123,6 +128,9 @@ FILES_OF_WORK = (
     "templates/annotation/re[vtw]*.html",
     "templates/annotation/w*.html",
     "templates/base*.html",
+    "templates/conversation/_[rt]*.html",
+    "templates/conversation/report.html",
+    "templates/conversation/thread.html",
     "templates/dashboard/email/base.html",
     "templates/dashboard/email/notice*",
     "templates/dashboard/email[_s]*.html",

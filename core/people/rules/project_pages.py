@@ -125,7 +125,7 @@ GROUPS = (
     ),
 )
 
-PAGES_OF_PARTICIPANTS = ("consent/", "practice/", "instructions/")
+PAGES_OF_PARTICIPANTS = ("consent/", "practice/", "instructions/", "messages/")
 """Paths below `ROOT` of pages for people who work in a project: they have no navigation of it."""
 
 _PAGES: dict[str, ProjectPage | None] = {path: page for group in GROUPS for page in group.pages for path in page.paths}

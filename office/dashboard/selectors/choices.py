@@ -12,7 +12,7 @@ from core.people.models import Membership, Role, User
 from core.people.personal_data import ExportPart
 from office.dashboard.models import DismissedNeed, EmailChoices, Notice, NoticeKind
 
-KINDS_OF_WORK = (NoticeKind.WORK, NoticeKind.FEEDBACK, NoticeKind.REWRITE, NoticeKind.DEADLINE)
+KINDS_OF_WORK = (NoticeKind.WORK, NoticeKind.FEEDBACK, NoticeKind.REWRITE, NoticeKind.REPLY, NoticeKind.DEADLINE)
 
 
 def choices_of(person: User) -> EmailChoices:
@@ -37,7 +37,7 @@ def who_want(kind: NoticeKind, people: QuerySet[User]) -> QuerySet[User]:
 
 
 def data_export(person: User) -> Iterator[ExportPart]:
-    columns = ("work", "feedback", "rewrite", "deadline", "digest", "zone")
+    columns = ("work", "feedback", "rewrite", "reply", "deadline", "digest", "zone")
     yield ExportPart(
         "email-choices", _("Which e-mails you want."), EmailChoices.objects.filter(person=person).values(*columns)
     )

@@ -22,6 +22,7 @@ from annotation.selectors.verification import rating_work_of
 from annotation.selectors.work import work_of
 from core.allocation.models import Batch, BatchState
 from core.allocation.selectors import OwnWork
+from core.conversation.selectors import UNREAD_REPLIES
 from core.languages.rules.page_languages import COMPLETE
 from core.people.models import Project, Role, User
 from core.people.services.mails import MailOutbox
@@ -45,6 +46,7 @@ def queue_notices(*, now: datetime) -> None:
     rewrites = CorrectionRequest.objects.filter(answered_at=None)
     _queue(_news(NoticeKind.FEEDBACK, feedback, "person", people, now))
     _queue(_news(NoticeKind.REWRITE, rewrites, "caption__author", people, now))
+    _queue(_news(NoticeKind.REPLY, UNREAD_REPLIES, "thread__person", reachable(*WORKERS, Role.PLAYER), now))
     _queue(_deadlines(people, now))
 
 
@@ -184,6 +186,15 @@ def _rewrite(notice: Notice, now: datetime) -> _NoticeContent | None:
     return _NoticeContent(reverse("annotation:work-show"), projects, {}) if projects else None
 
 
+def _reply(notice: Notice, now: datetime) -> _NoticeContent | None:
+    replies = UNREAD_REPLIES.filter(thread__person=notice.person, thread__project__archived_at=None)
+    first = replies.values_list("thread__project__slug", flat=True).first()
+    if first is None:
+        return None
+    projects = _named(replies.values_list("thread__project", flat=True))
+    return _NoticeContent(reverse("conversation:thread-show", args=[first]), projects, {})
+
+
 def _deadline(notice: Notice, now: datetime) -> _NoticeContent | None:
     batch = Batch.objects.filter(pk=notice.about.partition(":")[0]).first()
     if batch is None or not batch.is_open_at(now):
@@ -202,6 +213,7 @@ _CONTENT = {
     NoticeKind.WORK: _work,
     NoticeKind.FEEDBACK: _feedback,
     NoticeKind.REWRITE: _rewrite,
+    NoticeKind.REPLY: _reply,
     NoticeKind.DEADLINE: _deadline,
     NoticeKind.DIGEST: _digest,
 }

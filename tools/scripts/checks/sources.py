@@ -13,9 +13,9 @@ from config import ROOT
 
 PRODUCT = (
     "annotation", "config", "core/allocation", "core/compiled_query", "core/conversation", "core/images", "core/jobs",
-    "core/languages", "core/people", "gapgame", "libs/charts", "libs/crosslens_metrics", "libs/geography", "libs/parallel_text",
-    "libs/tabular", "office/dashboard", "office/imports", "office/operations", "office/practice", "office/recruitment",
-    "research/inference", "research/scoring", "research/selection", "sxs_eval", "tools/demo",
+    "core/languages", "core/people", "gapgame", "libs/charts", "libs/crosslens_metrics", "libs/geography",
+    "libs/parallel_text", "libs/tabular", "office/dashboard", "office/imports", "office/operations", "office/practice",
+    "office/recruitment", "research/inference", "research/scoring", "research/selection", "sxs_eval", "tools/demo",
 )  # fmt: skip
 TEXTS: dict[Path, str] = {}
 """What was read. Tests of checks put bad examples here."""

@@ -1,0 +1,155 @@
+"""Messages to managers, their replies, and saved answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from core.conversation import services
+from core.conversation.forms.inbox import SavedAnswerForm
+from core.conversation.models import ManagerThread, SavedAnswer, ThreadMessage
+from core.conversation.permissions import inbox_of, project_asked, saved_answer_for, thread_for
+from core.conversation.selectors import messages_for, own_messages, threads_of
+from core.people.api.forms import form_shape
+from core.people.api.operations import ApiOperations
+from core.people.api.pagination import ListPart, many_shown, page
+from core.people.api.requested import check_form, validated_data
+from core.people.api.views import person_asking
+from core.people.models import Project, User
+from core.people.rules.pseudonyms import pseudonym
+
+api = ApiOperations("inbox")
+
+
+class TextSerializer(serializers.Serializer[Any]):
+    text = serializers.CharField(max_length=services.MAX_MESSAGE_CHARACTERS)
+
+
+class MessageShownSerializer(serializers.ModelSerializer[ThreadMessage]):
+    quote = serializers.CharField(allow_blank=True, help_text="The feedback that it answers.")
+
+    class Meta:
+        model = ThreadMessage
+        fields = ("id", "at", "is_reply", "text", "quote", "language")
+
+
+class ThreadSerializer(serializers.ModelSerializer[ManagerThread]):
+    person = serializers.SerializerMethodField(help_text="A pseudonym.")
+    messages = serializers.SerializerMethodField()
+
+    class Meta:
+        model = ManagerThread
+        fields = ("id", "person", "is_open", "asked_at", "messages")
+
+    def get_person(self, thread: ManagerThread) -> str:
+        return pseudonym(self.context["project"], thread.person_id)
+
+    @extend_schema_field(MessageShownSerializer(many=True))
+    def get_messages(self, thread: ManagerThread) -> Any:
+        return MessageShownSerializer(self.context["said"][thread.pk], many=True).data
+
+
+class SavedAnswerSerializer(serializers.ModelSerializer[SavedAnswer]):
+    class Meta:
+        model = SavedAnswer
+        fields = ("id", "title", "text")
+
+
+NewAnswerSerializer = form_shape("NewAnswer", SavedAnswerForm)
+
+
+@api.list("messages", "What you and the managers wrote", "MessagePage", MessageShownSerializer)
+def message_list(request: Request, slug: str) -> Response:
+    mine = own_messages(project_asked(request.user, slug), person_asking(request))
+    return page(request, [ListPart(0, mine)], order=["pk"], show=many_shown(MessageShownSerializer))
+
+
+@api.post("message_send", "Write to the managers of a project", MessageShownSerializer, request=TextSerializer)
+def message_send(request: Request, slug: str) -> Response:
+    project = project_asked(request.user, slug)
+    return ask(request, project=project, text=validated_data(TextSerializer, request)["text"])
+
+
+def ask(request: Request, **about: Any) -> Response:
+    """Write to the managers as who asks, and answer with the message."""
+    try:
+        sent = services.ask_managers(**about, person=person_asking(request), now=timezone.now())
+    except services.MessageRefusedError as refused:
+        raise serializers.ValidationError({"text": [str(refused)]}) from None
+    return Response(MessageShownSerializer(sent).data)
+
+
+@api.post("replies_confirm", "Confirm that you have read the replies", {204: None}, has_key=False)
+def replies_confirm(request: Request, slug: str) -> Response:
+    project = project_asked(request.user, slug)
+    services.confirm_replies(project=project, person=person_asking(request), now=timezone.now())
+    return Response(status=204)
+
+
+@api.list(
+    "threads",
+    "What people asked the managers of a project",
+    "ThreadPage",
+    ThreadSerializer,
+    parameters=[OpenApiParameter("answered", str, enum=["yes"], description="Those that need no answer.")],
+)
+def thread_list(request: Request, slug: str) -> Response:
+    project = inbox_of(request.user, slug)
+    rows = threads_of(project, is_waiting=request.query_params.get("answered") != "yes")
+    show = partial(_shown, project, person_asking(request))
+    return page(request, [ListPart(0, rows)], order=["pk"], show=show)
+
+
+@api.post("thread_answer", "Reply to somebody", ThreadSerializer, request=TextSerializer)
+def thread_answer(request: Request, slug: str, thread_id: int) -> Response:
+    thread = thread_for(request.user, slug, thread_id)
+    text = validated_data(TextSerializer, request)["text"]
+    try:
+        services.answer_thread(thread_id=thread.pk, text=text, by=person_asking(request), now=timezone.now())
+    except services.MessageRefusedError as refused:
+        raise serializers.ValidationError({"text": [str(refused)]}) from None
+    return _answered(request, slug, thread_id)
+
+
+@api.post("thread_resolve", "Close a thread that needs no answer", ThreadSerializer, has_key=False)
+def thread_resolve(request: Request, slug: str, thread_id: int) -> Response:
+    services.resolve_thread(thread_id=thread_for(request.user, slug, thread_id).pk)
+    return _answered(request, slug, thread_id)
+
+
+def _answered(request: Request, slug: str, thread_id: int) -> Response:
+    thread = thread_for(request.user, slug, thread_id)
+    return Response(_shown(thread.project, person_asking(request), [thread])[0])
+
+
+def _shown(project: Project, reader: User, threads: Sequence[ManagerThread]) -> Any:
+    context = {"project": project, "said": messages_for(reader, threads)}
+    return ThreadSerializer(threads, many=True, context=context).data
+
+
+@api.list("saved_answers", "Saved answers of a project", "SavedAnswerPage", SavedAnswerSerializer)
+def saved_list(request: Request, slug: str) -> Response:
+    rows = SavedAnswer.objects.filter(project=inbox_of(request.user, slug))
+    return page(request, [ListPart(0, rows)], order=["pk"], show=many_shown(SavedAnswerSerializer))
+
+
+@api.post("saved_answer_add", "Save an answer", SavedAnswerSerializer, request=NewAnswerSerializer)
+def saved_add(request: Request, slug: str) -> Response:
+    project = inbox_of(request.user, slug)
+    form = SavedAnswerForm(validated_data(NewAnswerSerializer, request))
+    form.instance.project = project
+    check_form(form)
+    return Response(SavedAnswerSerializer(form.save()).data)
+
+
+@api.delete("saved_answer_delete", "Delete a saved answer")
+def saved_delete(request: Request, slug: str, answer_id: int) -> Response:
+    saved_answer_for(request.user, slug, answer_id).delete()
+    return Response(status=204)

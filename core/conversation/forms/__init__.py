@@ -1,0 +1,1 @@
+"""What is written about images and to managers, and what managers answer."""

@@ -1,0 +1,74 @@
+"""The pages on which people report images and write to managers."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from core.allocation.refusals import refusal_of
+from core.allocation.services.errors import BatchReturnedError, LeaseExpiredError
+from core.conversation import services
+from core.conversation.forms.working import MessageForm, ReportForm
+from core.conversation.permissions import (
+    ReportableItem,
+    item_for,
+    project_asked,
+)
+from core.conversation.selectors import (
+    UNREAD_REPLIES,
+    own_messages,
+)
+from core.images.selectors import served_image
+from core.people.requests import RefusalsShown, user_of
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def report_send(request: HttpRequest, kind: str, batch_id: UUID, position: int) -> HttpResponse:
+    person = user_of(request)
+    item = item_for(person, kind, batch_id, position)
+    form = ReportForm(request.POST if request.method == "POST" else None)
+    if not form.is_valid():
+        context = {"form": form, "item": item, "image": served_image(item.image, person)}
+        return render(request, "conversation/report.html", context, status=422 if form.is_bound else 200)
+    if form.is_question:
+        return _ask(request, item, form.cleaned_data["comment"])
+    about: dict[str, Any] = {"kind": kind, "batch_id": batch_id, "position": position} | form.cleaned_data
+    try:
+        services.report_image(**about, person=person, now=timezone.now())
+        messages.success(request, _("Reported. Thank you! You will not get this image again."))
+    except (LeaseExpiredError, BatchReturnedError) as error:
+        messages.warning(request, refusal_of(error).message)
+    return redirect(item.url)
+
+
+def _ask(request: HttpRequest, item: ReportableItem, text: str) -> HttpResponse:
+    with RefusalsShown(request, services.MessageRefusedError):
+        about: dict[str, Any] = {"project": item.project, "person": user_of(request), "text": text, "item": item}
+        services.ask_managers(**about, now=timezone.now())
+        messages.success(request, _("Sent. You find the reply on your list of work."))
+    return redirect(item.url)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def thread_show(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show what the person and the managers wrote; take another message, or that the replies were read."""
+    project, person = project_asked(request.user, slug), user_of(request)
+    about: dict[str, Any] = {"project": project, "person": person, "now": timezone.now()}
+    if "read" in request.POST:
+        services.confirm_replies(**about)
+        return redirect("conversation:thread-show", slug)
+    form = MessageForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        with RefusalsShown(form, services.MessageRefusedError, field="text"):
+            services.ask_managers(**about, text=form.cleaned_data["text"])
+            return redirect("conversation:thread-show", slug)
+    unread = UNREAD_REPLIES.filter(thread__project=project, thread__person=person).exists()
+    context = {"project": project, "form": form, "said": own_messages(project, person), "unread": unread}
+    return render(request, "conversation/thread.html", context, status=422 if form.errors else 200)

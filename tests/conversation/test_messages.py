@@ -1,0 +1,159 @@
+"""People ask the managers of their project, who answer in the inbox."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from allauth.account.models import EmailAddress
+from django.core import mail
+from django.test import Client
+
+from annotation.models import Rating
+from annotation.services import batches
+from annotation.services.feedback import give_feedback
+from core.conversation import services
+from core.conversation.models import ManagerThread, ThreadMessage
+from core.conversation.selectors import data_export, projects_to_ask
+from core.people.services.accounts import delete_account
+from office.dashboard.models import Notice, NoticeKind
+from office.dashboard.services.emails import compose, queue_notices
+from tests.annotation.submitting import take
+from tests.clients import client_of
+from tests.factories import NOW, make_annotator, make_round
+
+pytestmark = pytest.mark.django_db
+
+
+class Asking:
+    """Somebody with a batch, and the manager."""
+
+    def __init__(self) -> None:
+        self.round = make_round(images=2, replication=2, lease_s=10**9)
+        self.project, self.ann = self.round.project, make_annotator(self.round, "ann")
+        self.batch = take(self.round, self.ann)
+        self.client, self.manager = client_of(self.ann), client_of(self.project.created_by)
+        self.inbox = f"/projects/{self.project.slug}/inbox/"
+        self.thread = f"/projects/{self.project.slug}/messages/"
+
+    def ask_about_an_image(self, text: str) -> Any:
+        return self.client.post(f"/report/captions/{self.batch.pk}/1/", {"comment": text, "ask": "1"})
+
+    def reply(self, **sent: str) -> None:
+        thread = ManagerThread.objects.get(person=self.ann)
+        assert self.manager.post(f"{self.inbox}threads/{thread.pk}/", sent).status_code == 302
+
+
+@pytest.fixture
+def asking() -> Asking:
+    return Asking()
+
+
+def said(client: Client, address: str) -> str:
+    return client.get(address).content.decode()
+
+
+def test_a_question_is_answered_and_the_reply_counted_until_it_is_confirmed(asking: Asking) -> None:
+    asking.client.post(asking.thread, {"text": "May I write two sentences?"})
+
+    assert "1 message to answer" in said(asking.manager, "/needs/")
+    assert "May I write two sentences?" in said(asking.manager, asking.inbox)
+    asking.reply(text="No, one.")
+    assert "message to answer" not in said(asking.manager, "/needs/")
+    assert "May I" in said(asking.manager, f"{asking.inbox}?shown=answered&kind=questions")
+    assert "1 new reply" in said(asking.client, "/work/")
+    assert "No, one." in said(asking.client, asking.thread)
+    asking.client.post(asking.thread, {"read": "1"})
+    assert "new reply" not in said(asking.client, "/work/")
+
+
+def test_a_saved_answer_stands_before_what_is_typed(asking: Asking) -> None:
+    asking.client.post(asking.thread, {"text": "May I?"})
+    for _ in range(2):
+        asking.manager.post(f"{asking.inbox}answers/", {"title": "No", "text": "No, see the guidelines."})
+    saved = asking.project.saved_answers.get()
+    asking.reply(text="Sorry.", saved=str(saved.pk))
+
+    assert ThreadMessage.objects.get(is_reply=True).text == "No, see the guidelines.\n\nSorry."
+    asking.manager.post(f"{asking.inbox}answers/{saved.pk}/delete/")
+    assert not asking.project.saved_answers.exists()
+
+
+def test_a_question_about_an_image_keeps_the_image_and_is_hidden_on_screen_2(asking: Asking) -> None:
+    asking.ask_about_an_image("Why does it say “english caption”?")
+    asking.reply(text="The english caption is a model's.")
+    assert asking.batch.lease.assignments.filter(state="assigned").count() == 2
+    assert "english caption" in said(asking.client, asking.thread)
+    who: dict[str, Any] = {"batch_id": asking.batch.pk, "person": asking.ann, "now": NOW}
+    batches.save_ratings(ratings=dict.fromkeys((1, 2), Rating.GOOD), **who)
+    batches.open_writing(**who)
+
+    assert "english caption" not in said(asking.client, asking.thread)
+    assert "english caption" not in said(asking.client, f"/api/v1/projects/{asking.project.slug}/messages/")
+    asking.ask_about_an_image("What is the red thing?")
+    asking.reply(text="A buoy.")
+    assert "buoy" in said(asking.client, asking.thread)
+    assert "english caption" in said(asking.manager, f"{asking.inbox}threads/{ManagerThread.objects.get().pk}/")
+
+
+def test_a_thread_is_of_one_person_and_closed_without_an_answer(asking: Asking) -> None:
+    bob = make_annotator(asking.round, "bob")
+    asking.client.post(asking.thread, {"text": "Thank you!"})
+    asking.client.post(asking.thread, {"text": " "})
+
+    assert "Thank you!" not in said(client_of(bob), asking.thread)
+    asking.reply(resolve="1")
+    assert not ManagerThread.objects.get().is_open
+    assert ThreadMessage.objects.count() == 1
+    assert [unread for _project, unread in projects_to_ask(asking.ann)] == [0]
+
+
+def test_feedback_can_be_answered(asking: Asking) -> None:
+    by = asking.project.created_by
+    assert by is not None
+    note = give_feedback(round=asking.round, person=asking.ann, text="Say more.", by=by, now=NOW)
+    page = asking.client.post(f"/feedback/{note.pk}/reply/", {"text": "How much?"}, follow=True)
+
+    assert "Sent." in page.content.decode()
+    thread = said(asking.manager, f"{asking.inbox}threads/{ManagerThread.objects.get().pk}/")
+    assert "Say more." in thread
+    assert "How much?" in thread
+    assert client_of(make_annotator(asking.round)).post(f"/feedback/{note.pk}/reply/").status_code == 404
+
+
+def test_nobody_writes_more_than_a_day_s_messages(asking: Asking) -> None:
+    about: dict[str, Any] = {"project": asking.project, "person": asking.ann, "text": "Hello?"}
+    for _ in range(services.MAX_MESSAGES_A_DAY):
+        services.ask_managers(**about, now=NOW)
+
+    with pytest.raises(services.MessageRefusedError):
+        services.ask_managers(**about, now=NOW)
+    services.ask_managers(**about, now=NOW + timedelta(days=1))
+
+
+def test_a_reply_comes_by_e_mail_once(asking: Asking) -> None:
+    EmailAddress.objects.create(user=asking.ann, email=asking.ann.email, verified=True, primary=True)
+    asked = services.ask_managers(project=asking.project, person=asking.ann, text="May I?", now=NOW)
+    by = asking.project.created_by
+    assert by is not None
+    services.answer_thread(thread_id=asked.thread_id, text="A secret.", by=by, now=NOW)
+    queue_notices(now=NOW)
+    queue_notices(now=NOW)
+
+    notice = Notice.objects.get(kind=NoticeKind.REPLY)
+    message = compose(notice, NOW)
+    assert isinstance(message, mail.EmailMessage)
+    assert asking.thread in message.body
+    assert "A secret." not in message.body
+    services.confirm_replies(project=asking.project, person=asking.ann, now=NOW)
+    assert isinstance(compose(notice, NOW), str)
+
+
+def test_messages_are_exported_and_go_with_the_account(asking: Asking) -> None:
+    services.ask_managers(project=asking.project, person=asking.ann, text="I am Ann.", now=NOW)
+    parts = {part.name: list(part.rows) for part in data_export(asking.ann)}
+    assert parts["messages"][0]["text"] == "I am Ann."
+
+    delete_account(user=asking.ann, now=NOW)
+    assert not ManagerThread.objects.exists()
