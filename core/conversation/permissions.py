@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -21,13 +21,19 @@ from core.people.permissions import project_for
 
 @dataclass(frozen=True)
 class ReportableItem:
-    """One image of somebody's work, and where they go on once they have reported it."""
+    """One image of somebody's work, and where they go on once they have reported it.
+
+    `src` is for images that have addresses of their own; `beside` are the pages of the same report, image by image.
+    """
 
     project: Project
     language: Language
     image: Image
     url: str
     is_on_screen_1: bool = False
+    is_skipped: bool = True
+    src: str = ""
+    beside: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

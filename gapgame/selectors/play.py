@@ -6,14 +6,21 @@ import base64
 from dataclasses import dataclass
 from datetime import datetime
 from random import Random
+from uuid import UUID
 
 from django.db import connection
+from django.http import Http404
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext as _
 
+from core.conversation.permissions import ReportableItem
 from core.images.models import Image
 from core.images.rules.sizes import sizes_of
+from core.people.models import User
 from gapgame.models import UNFINISHED, Attempt, ItemImage, Player, ScoreCount, Turn, TurnOutcome
+from gapgame.permissions import turn_for
 from gapgame.rules import play as rules
 from gapgame.rules.play import LEVELS, percent_below
 
@@ -219,6 +226,26 @@ def image_address(turn: Turn, image: Image, now: datetime) -> str:
     """Sign an image of this turn for some hours; the signature reveals neither the image nor its position."""
     hour = int(now.timestamp()) // 3600
     return reverse("gapgame:image-show", args=[turn.pk, _signature(turn, image, hour)])
+
+
+def reportable_hint(player: User, turn_id: UUID, position: int) -> ReportableItem:
+    """Return one of the images that the player of a turn has seen, by its place among them; reporting skips nothing."""
+    turn = turn_for(player, turn_id)
+    images = images_shown(turn)
+    if not 1 <= position <= len(images):
+        raise Http404(_("There is no such page."))
+    image = images[position - 1]
+    return ReportableItem(
+        turn.player.season.project,
+        turn.item.language,
+        image,
+        reverse("gapgame:turn-show", args=[turn.pk]),
+        is_skipped=False,
+        src=image_address(turn, image, timezone.now()),
+        beside=[
+            reverse("conversation:report-send", args=["turns", turn.pk, number]) for number in range(1, len(images) + 1)
+        ],
+    )
 
 
 def image_at(turn: Turn, signature: str, now: datetime) -> Image | None:

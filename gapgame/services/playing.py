@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Subquery
 
 from core.compiled_query import CompiledQuery, save_columns
+from core.conversation.selectors import is_held
 from core.people.models import User
 from core.people.services import audit_log
 from core.people.services.members import lock_person
@@ -21,6 +22,7 @@ from gapgame.models import (
     Attempt,
     GameBatch,
     GapItem,
+    ItemImage,
     Player,
     Season,
     SeasonLanguage,
@@ -117,7 +119,8 @@ def _draw(player: Player, language: str, size: int, rng: Random) -> list[int]:
     # In other seasons too: the player has seen their words.
     seen = Turn.objects.filter(player__user=player.user_id).values("item")
     items = GapItem.objects.filter(item_set=player.season.item_set_id, language=language, is_used=True)
-    rows = items.exclude(pk__in=seen).order_by("split", "pk").values_list("split", "pk")
+    held = ItemImage.objects.filter(is_held(player.season.project_id, "image")).values("item")
+    rows = items.exclude(pk__in=seen).exclude(pk__in=held).order_by("split", "pk").values_list("split", "pk")
     pools = [[item for _, item in of_split] for _, of_split in groupby(rows, key=lambda row: row[0])]
     drawn: list[int] = []
     while pools and len(drawn) < size:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from random import Random
 from typing import Any
 
 import pytest
 from django.http import Http404
+from django.utils import timezone
 
 from annotation.models import Rating, Stage
 from annotation.selectors.work import items_of
@@ -21,6 +23,8 @@ from core.conversation.models import ImageReport, ReportedImage, ReportedState
 from core.conversation.rules import ReportReason
 from core.people.models import AuditEntry
 from core.people.services.accounts import delete_account
+from gapgame.models import TurnOutcome
+from gapgame.services import playing
 from sxs_eval.models import Judgement, TrialKind
 from sxs_eval.services import judging
 from tests.allocation.test_exact_replication import assert_exact
@@ -29,7 +33,7 @@ from tests.annotation.verifying import make_reviewer, make_verification
 from tests.annotation.verifying import take as take_to_rate
 from tests.clients import client_of
 from tests.concurrency import together
-from tests.factories import NOW, make_annotator, make_comparison, make_rater, make_round
+from tests.factories import NOW, make_annotator, make_comparison, make_player, make_rater, make_round, make_season
 
 pytestmark = pytest.mark.django_db
 
@@ -148,6 +152,32 @@ class TestSkipping:
         assert_exact(comparison.pool)
         other = judging.take_batch(comparison=comparison, person=make_rater(comparison), now=NOW, rng=Random(1))
         assert other.lease.assignments.count() == 2
+
+
+def test_a_report_of_a_turn_tells_the_manager_alone_and_shows_no_image_before_its_hint():
+    season = make_season(starts_at=NOW, ends_at=NOW + timedelta(days=30000))
+    player = make_player(season)
+    who: dict[str, Any] = {"player_id": player.pk, "user": player.user, "now": timezone.now()}
+    playing.take_batch(**who, language="en", rng=Random(1))
+    turn = playing.open_turn(**who)
+    assert turn is not None
+    client, address = client_of(player.user), f"/report/turns/{turn.pk}/1/"
+
+    assert client.get(address).status_code == 404
+    type(turn).objects.update(attempts_made=1)
+    shown = client.get(address).content.decode()
+    assert turn.item.word not in shown
+    assert "An Author" not in shown
+    assert client.get(f"/report/turns/{turn.pk}/2/").status_code == 404
+    client.post(address, {"reason": "wrong_image"})
+    turn.refresh_from_db()
+    assert turn.outcome == TurnOutcome.OPEN
+    reported = ReportedImage.objects.get()
+    assert reported.image_id == turn.item.images.get(position=0).image_id
+    ReportedImage.objects.update(state=ReportedState.PAUSED)
+    other = make_player(season)
+    playing.take_batch(player_id=other.pk, user=other.user, language="en", now=timezone.now(), rng=Random(1))
+    assert not other.all_turns.filter(item=turn.item_id).exists()
 
 
 class TestPausing:

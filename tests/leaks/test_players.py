@@ -102,6 +102,8 @@ class World:
             **GUESSED,
             "turn_id": [*own, *theirs[:1], uuid4()],
             "gapgame:image-show turn_id": [self.turn.pk],
+            **{f"{app}:report-send kind": ["turns"] for app in ("conversation", "api")},
+            **{f"{app}:report-send batch_id": [self.turn.pk] for app in ("conversation", "api")},
             "slug": [self.season.slug, self.season.project.slug, self.season.item_set.collection.slug, "en"],
             "season_slug": [self.season.slug],
             "list_slug": ["world"],

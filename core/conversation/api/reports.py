@@ -66,7 +66,8 @@ class ImageDecisionSerializer(serializers.Serializer[Any]):
     {204: None},
     request=ReportSerializer,
     has_key=False,
-    description="`kind` is captions, ratings or pairs. Others get the image; you do not get it again.",
+    description="`kind` is captions, ratings or pairs. Others get the image; you do not get it again. A report of an "
+    "image of the game (`turns`) skips nothing.",
 )
 def report_send(request: Request, kind: str, batch_id: UUID, position: int) -> Response:
     item_for(person_asking(request), kind, batch_id, position)

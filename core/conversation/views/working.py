@@ -35,14 +35,16 @@ def report_send(request: HttpRequest, kind: str, batch_id: UUID, position: int) 
     item = item_for(person, kind, batch_id, position)
     form = ReportForm(request.POST if request.method == "POST" else None)
     if not form.is_valid():
-        context = {"form": form, "item": item, "image": served_image(item.image, person)}
+        image = {"src": item.src, "is_ready": True} if item.src else served_image(item.image, person)
+        context = {"form": form, "item": item, "image": image}
         return render(request, "conversation/report.html", context, status=422 if form.is_bound else 200)
     if form.is_question:
         return _ask(request, item, form.cleaned_data["comment"])
     about: dict[str, Any] = {"kind": kind, "batch_id": batch_id, "position": position} | form.cleaned_data
     try:
         services.report_image(**about, person=person, now=timezone.now())
-        messages.success(request, _("Reported. Thank you! You will not get this image again."))
+        skipped = _("Reported. Thank you! You will not get this image again.")
+        messages.success(request, skipped if item.is_skipped else _("Reported. Thank you!"))
     except (LeaseExpiredError, BatchReturnedError) as error:
         messages.warning(request, refusal_of(error).message)
     return redirect(item.url)
