@@ -60,6 +60,7 @@ urlpatterns = [
     path("work/", working.work_show, name="work-show"),
     path("work/captions/", working.own_caption_list, name="own-caption-list"),
     path("work/captions/<int:caption_id>/", rewriting.rewriting_show_or_rewrite, name="caption-rewrite"),
+    path("work/captions/summary/", working.own_caption_summary, name="own-caption-summary"),
     path("work/feedback/", working.own_feedback_list, name="own-feedback-list"),
     path("work/feedback/<int:feedback_id>/acknowledge/", working.feedback_acknowledge, name="feedback-acknowledge"),
     path("work/feedback/<int:feedback_id>/reply/", working.feedback_reply, name="feedback-reply"),

@@ -20,6 +20,7 @@ from annotation.models import Caption, CaptionBatch, CaptionState, Feedback, Rat
 from annotation.permissions import batch_for, readable_feedback, round_for
 from annotation.rules.text_checks import MAX_DRAFT_CHARACTERS
 from annotation.selectors import work
+from annotation.selectors.caption_summaries import summary_of
 from annotation.services import batches, feedback
 from core.allocation.api.steps import (
     MS_PER_DAY,
@@ -202,6 +203,18 @@ def own_caption_list(request: Request) -> Response:
     rounds = Round.objects.filter(pk__in=mine.values("round")).order_by("pk")
     parts = (ListPart(round.pk, mine.filter(round=round).select_related("round__project", "item")) for round in rounds)
     return page(request, parts, order=["pk"], show=many_shown(OwnCaptionSerializer))
+
+
+class OwnCaptionSummarySerializer(serializers.Serializer[Any]):
+    submitted = serializers.IntegerField()
+    rated = serializers.IntegerField(help_text="By others, in a verification.")
+    returned = serializers.IntegerField(help_text="For correction.")
+    released = serializers.IntegerField()
+
+
+@api.get("own_caption_summary", "What happened to your captions, in numbers", OwnCaptionSummarySerializer)
+def own_caption_summary(request: Request) -> Response:
+    return Response(OwnCaptionSummarySerializer(summary_of(person_asking(request))).data)
 
 
 class OwnFeedbackSerializer(serializers.ModelSerializer[Feedback]):

@@ -23,6 +23,7 @@ from annotation import tasks
 from annotation.models import Caption, CaptionState, Feedback, Rating, Stage, VerificationBatch
 from annotation.permissions import batch_for, caption_to_correct, ratings_for, round_for, round_to_rate
 from annotation.rules import text_checks
+from annotation.selectors.caption_summaries import summary_of
 from annotation.selectors.feedback import caption_to_rewrite, note_to, notes_to, to_rewrite, unread, warnings_for
 from annotation.selectors.guidelines import shown_part
 from annotation.selectors.verification import rating_work_of, ratings_page, to_rate
@@ -96,7 +97,8 @@ def history_show(request: HttpRequest) -> HttpResponse:
     done = batches_of(user_of(request)).filter(stage=Stage.SUBMITTED).annotate(size=Count("items__caption"))
     page = Paginator(done.order_by("-submitted_at"), BATCHES_PER_PAGE).get_page(request.GET.get("page"))
     heads = [batch_head(batch, size=batch.size, now=now) for batch in page]  # type: ignore[attr-defined]
-    return render(request, "annotation/history.html", {"page": page, "batches": heads})
+    context = {"page": page, "batches": heads, "summary": summary_of(user_of(request))}
+    return render(request, "annotation/history.html", context)
 
 
 def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
