@@ -15,7 +15,8 @@ ORDER = (
     *("people_user", "people_membership", "annotation_round", "sxs_eval_comparison", "allocation_pool"),
     *("allocation_batch", "annotation_captionbatch", "annotation_verificationbatch", "sxs_eval_judgingbatch"),
     *("allocation_task", "annotation_caption", "annotation_tally", "scoring_referenceset"),
-    *("annotation_roundfigures", "sxs_eval_raterstatus", "gapgame_season", "gapgame_player"),
+    *("annotation_roundfigures", "sxs_eval_raterstatus", "conversation_reportedimage", "conversation_managerthread"),
+    *("gapgame_season", "gapgame_player"),
     *("the name of a person", "people_project"),
 )
 PERSON = "people_user"

@@ -29,7 +29,7 @@ from core.allocation.api.steps import (
     refusals_as_problems,
 )
 from core.allocation.models import BatchState
-from core.conversation.api.messages import MessageShownSerializer, TextSerializer, ask
+from core.conversation.api.messages import MessageShownSerializer, TextSerializer, sent_or_refused
 from core.images.api.shapes import ServedImageSerializer, served_fields
 from core.people.api.operations import ApiOperations
 from core.people.api.pagination import ListPart, many_shown, page
@@ -245,8 +245,9 @@ def feedback_acknowledge(request: Request, feedback_id: int) -> Response:
 
 @api.post("feedback_reply", "Reply to feedback", MessageShownSerializer, request=TextSerializer)
 def feedback_reply(request: Request, feedback_id: int) -> Response:
-    note = get_object_or_404(readable_feedback(person_asking(request)).select_related("project"), pk=feedback_id)
-    return ask(request, project=note.project, quote=note.text, text=validated_data(TextSerializer, request)["text"])
+    note = get_object_or_404(readable_feedback(person_asking(request)), pk=feedback_id)
+    text = validated_data(TextSerializer, request)["text"]
+    return sent_or_refused(lambda: feedback.reply_to_feedback(feedback=note, text=text, now=timezone.now()))
 
 
 def store_rating(request: Request, save: Callable[..., object], *, position: int, **whose: Any) -> Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -12,6 +13,9 @@ from annotation.models import Caption, Feedback, Rating, Round, SpotCheck
 from annotation.permissions import readable_feedback
 from annotation.rules import text_checks
 from annotation.services.campaign import name_in_log
+from core.conversation.models import ThreadMessage
+from core.conversation.permissions import ReportableItem
+from core.conversation.services import ask_managers
 from core.people.models import Membership, Role, User
 from core.people.services import audit_log
 
@@ -74,6 +78,17 @@ def acknowledge(*, feedback_id: int, person: User, now: datetime) -> Feedback:
             message.acknowledged_at = now
             message.save(update_fields=["acknowledged_at"])
     return message
+
+
+def reply_to_feedback(*, feedback: Feedback, text: str, now: datetime) -> ThreadMessage:
+    """Write to the managers as its reader, with the feedback above it.
+
+    Raises MessageRefusedError.
+    """
+    caption, round = feedback.caption, feedback.round
+    item = ReportableItem(feedback.project, round.language, caption.image, "", is_on_screen_1=True) if caption else None
+    about: dict[str, Any] = {"project": feedback.project, "person": feedback.person, "quote": feedback.text}
+    return ask_managers(**about, text=text, item=item, now=now)
 
 
 def clean_note(text: str) -> str:

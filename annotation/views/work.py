@@ -12,7 +12,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -21,7 +21,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation import tasks
 from annotation.models import Caption, CaptionState, Feedback, Rating, Stage, VerificationBatch
-from annotation.permissions import batch_for, caption_to_correct, ratings_for, round_for, round_to_rate
+from annotation.permissions import (
+    batch_for,
+    caption_to_correct,
+    ratings_for,
+    readable_feedback,
+    round_for,
+    round_to_rate,
+)
 from annotation.rules import text_checks
 from annotation.selectors.caption_summaries import summary_of
 from annotation.selectors.feedback import caption_to_rewrite, note_to, notes_to, to_rewrite, unread, warnings_for
@@ -32,11 +39,11 @@ from annotation.services import batches as services
 from annotation.services import corrections
 from annotation.services import verification as rating_services
 from annotation.services.batches import InvalidCaptionError
-from annotation.services.feedback import acknowledge
+from annotation.services.feedback import acknowledge, reply_to_feedback
 from core.allocation.refusals import AllocationRefusal, RefusedError
 from core.allocation.selectors import end_of, with_outlooks
 from core.allocation.views import WorkAddresses, active_ms_of, explains_refusals, resume_view, save_view, says_where
-from core.conversation.services import MessageRefusedError, ask_managers
+from core.conversation.services import MessageRefusedError
 from core.people.models import TextKind
 from core.people.requests import RefusalsShown, user_of
 
@@ -141,13 +148,9 @@ def feedback_acknowledge(request: HttpRequest, feedback_id: int) -> HttpResponse
 
 @require_POST
 def feedback_reply(request: HttpRequest, feedback_id: int) -> HttpResponse:
-    person = user_of(request)
-    note = note_to(person, feedback_id)
-    if note is None:
-        raise Http404(_("You have no such feedback, or it is about an image that is assigned to you now."))
+    feedback = get_object_or_404(readable_feedback(user_of(request)), pk=feedback_id)
     with RefusalsShown(request, MessageRefusedError):
-        about: dict[str, Any] = {"project": note.project, "person": person, "quote": note.text}
-        ask_managers(**about, text=request.POST.get("text", ""), now=timezone.now())
+        reply_to_feedback(feedback=feedback, text=request.POST.get("text", ""), now=timezone.now())
         messages.success(request, _("Sent. You find the reply on your list of work."))
     return redirect("annotation:feedback-show", feedback_id)
 

@@ -93,7 +93,8 @@ def waiting_by_project(projects: Collection[int]) -> dict[int, int]:
 def own_messages(project: Project, person: User) -> QuerySet[ThreadMessage]:
     """List what `person` and the managers wrote, without what may quote an English caption while they write."""
     mine = ThreadMessage.objects.filter(thread__project=project, thread__person=person)
-    return mine.exclude(is_assigned(person, "image", written=True), is_of_screen_1=True)
+    quoted = mine.exclude(is_assigned(person, "image"), ~Q(quote=""))
+    return quoted.exclude(is_assigned(person, "image", written=True), is_of_screen_1=True)
 
 
 UNREAD_REPLIES = ThreadMessage.objects.filter(Q(thread__read_at=None) | Q(at__gt=F("thread__read_at")), is_reply=True)

@@ -42,11 +42,7 @@ def report_image(
 ) -> ReportableItem:
     """Report the image of an item and skip the item. Repeating it has no further effect.
 
-    Raises
-    ------
-    Http404
-        `person` has no such item.
-    LeaseExpiredError, BatchReturnedError
+    Raises Http404, LeaseExpiredError or BatchReturnedError.
     """
     item = KINDS[kind].find(person, batch_id, position)
     with transaction.atomic():
@@ -84,9 +80,7 @@ def keep_report(
 def decide_image(*, reported_id: int, state: ReportedState, by: User, now: datetime) -> ReportedImage:
     """Pause a reported image, resume it, or withdraw it. Batches that have it keep it.
 
-    Raises
-    ------
-    ReportedImage.DoesNotExist
+    Raises ReportedImage.DoesNotExist.
     """
     with transaction.atomic():
         images = ReportedImage.objects.select_for_update(no_key=True, of=("self",)).select_related("project")
@@ -110,9 +104,7 @@ def ask_managers(
 ) -> ThreadMessage:
     """Write to the managers of a project, perhaps about an item of one's work, or in answer to feedback (`quote`).
 
-    Raises
-    ------
-    MessageRefusedError
+    Raises MessageRefusedError.
     """
     text = _clean(text)
     with transaction.atomic():
@@ -132,9 +124,7 @@ def ask_managers(
 def answer_thread(*, thread_id: int, text: str, by: User, now: datetime) -> ThreadMessage:
     """Reply as a manager. What the reply is about, and who must not read it now, is as of the last question.
 
-    Raises
-    ------
-    MessageRefusedError, ManagerThread.DoesNotExist
+    Raises MessageRefusedError or ManagerThread.DoesNotExist.
     """
     text = _clean(text)
     with transaction.atomic():

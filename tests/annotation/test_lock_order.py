@@ -23,6 +23,8 @@ from annotation.services.caption_imports import import_captions
 from annotation.services.projects import publish_guidelines
 from annotation.services.references import use_as_references
 from core.allocation.models import Batch
+from core.conversation.rules import ReportReason
+from core.conversation.services import report_image
 from core.people.models import AuditEntry, Membership, Role, User, WebhookEvent
 from core.people.services import accounts, audit_log, webhooks
 from core.people.services.accounts import delete_account
@@ -140,6 +142,16 @@ class Campaign:
 STEPS: dict[str, Callable[[Campaign], Callable[[], Any]]] = {
     "take": lambda c: partial(batches.take_batch, round=c.round, person=c.bob, now=NOW, rng=Random(1)),
     "submit": Campaign.submit,
+    "report": lambda c: partial(
+        report_image,
+        kind="captions",
+        batch_id=c.assigned.pk,
+        position=1,
+        person=c.ann,
+        reason=ReportReason.BROKEN,
+        comment="",
+        now=NOW,
+    ),
     "give back": lambda c: partial(batches.return_batch, batch_id=c.assigned.pk, person=c.ann, now=NOW),
     "resume": Campaign.resume,
     "take to rate": lambda c: partial(take_to_rate, c.rating, c.reviewer),

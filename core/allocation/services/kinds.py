@@ -122,9 +122,7 @@ class BatchKind(ABC, Generic[BatchT, WorkT]):
     def skip_task(self, batch_id: UUID, person: User, position: int, now: datetime) -> None:
         """Give up the task at `position` for good; call within a transaction. Repeating it changes nothing.
 
-        Raises
-        ------
-        ObjectDoesNotExist, LeaseExpiredError, BatchReturnedError
+        Raises ObjectDoesNotExist, LeaseExpiredError or BatchReturnedError.
         """
         batch = self.locked(batch_id, person)
         assignment = self.assignment_at(batch, position)

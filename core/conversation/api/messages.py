@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -73,17 +73,17 @@ def message_list(request: Request, slug: str) -> Response:
 
 @api.post("message_send", "Write to the managers of a project", MessageShownSerializer, request=TextSerializer)
 def message_send(request: Request, slug: str) -> Response:
-    project = project_asked(request.user, slug)
-    return ask(request, project=project, text=validated_data(TextSerializer, request)["text"])
+    about: dict[str, Any] = {"project": project_asked(request.user, slug), "person": person_asking(request)}
+    text = validated_data(TextSerializer, request)["text"]
+    return sent_or_refused(lambda: services.ask_managers(**about, text=text, now=timezone.now()))
 
 
-def ask(request: Request, **about: Any) -> Response:
-    """Write to the managers as who asks, and answer with the message."""
+def sent_or_refused(send: Callable[[], ThreadMessage]) -> Response:
+    """Answer with the message that a service sends, or with why it refuses the text."""
     try:
-        sent = services.ask_managers(**about, person=person_asking(request), now=timezone.now())
+        return Response(MessageShownSerializer(send()).data)
     except services.MessageRefusedError as refused:
         raise serializers.ValidationError({"text": [str(refused)]}) from None
-    return Response(MessageShownSerializer(sent).data)
 
 
 @api.post("replies_confirm", "Confirm that you have read the replies", {204: None}, has_key=False)
@@ -107,26 +107,18 @@ def thread_list(request: Request, slug: str) -> Response:
     return page(request, [ListPart(0, rows)], order=["pk"], show=show)
 
 
-@api.post("thread_answer", "Reply to somebody", ThreadSerializer, request=TextSerializer)
+@api.post("thread_answer", "Reply to somebody", MessageShownSerializer, request=TextSerializer)
 def thread_answer(request: Request, slug: str, thread_id: int) -> Response:
     thread = thread_for(request.user, slug, thread_id)
     text = validated_data(TextSerializer, request)["text"]
-    try:
-        services.answer_thread(thread_id=thread.pk, text=text, by=person_asking(request), now=timezone.now())
-    except services.MessageRefusedError as refused:
-        raise serializers.ValidationError({"text": [str(refused)]}) from None
-    return _answered(request, slug, thread_id)
+    about: dict[str, Any] = {"thread_id": thread.pk, "by": person_asking(request)}
+    return sent_or_refused(lambda: services.answer_thread(**about, text=text, now=timezone.now()))
 
 
-@api.post("thread_resolve", "Close a thread that needs no answer", ThreadSerializer, has_key=False)
+@api.post("thread_resolve", "Close a thread that needs no answer", {204: None}, has_key=False)
 def thread_resolve(request: Request, slug: str, thread_id: int) -> Response:
     services.resolve_thread(thread_id=thread_for(request.user, slug, thread_id).pk)
-    return _answered(request, slug, thread_id)
-
-
-def _answered(request: Request, slug: str, thread_id: int) -> Response:
-    thread = thread_for(request.user, slug, thread_id)
-    return Response(_shown(thread.project, person_asking(request), [thread])[0])
+    return Response(status=204)
 
 
 def _shown(project: Project, reader: User, threads: Sequence[ManagerThread]) -> Any:
