@@ -76,7 +76,7 @@ def thread_answer(request: HttpRequest, slug: str, thread_id: int) -> HttpRespon
             services.answer_thread(**about, by=manager, now=timezone.now())
             return redirect("conversation:inbox-show", slug)
     shown = [
-        (one, served_image(one.image, manager) if one.image else None)
+        (one, served_image(one.image, manager) if one.image and not one.is_reply else None)
         for one in messages_for(manager, [thread])[thread.pk]
     ]
     context = {"project": thread.project, "thread": thread, "said": shown, "form": form}

@@ -128,7 +128,7 @@ FILES_OF_WORK = (
     "templates/annotation/re[vtw]*.html",
     "templates/annotation/w*.html",
     "templates/base*.html",
-    "templates/conversation/_[rt]*.html",
+    "templates/conversation/_threads.html",
     "templates/conversation/report.html",
     "templates/conversation/thread.html",
     "templates/dashboard/email/base.html",
