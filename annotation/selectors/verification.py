@@ -90,7 +90,7 @@ def rating_work_of(reviewer: User, now: datetime) -> list[RoundWork]:
     unfinished = (
         VerificationBatch.with_heads()
         .filter(lease__person=reviewer, submitted_at=None, round__project__in=projects)
-        .annotate(size=Count("verdicts"))
+        .annotate(size=Count("verdicts", filter=~Q(verdicts__assignment__state__in=NOT_SHOWN)))
         .order_by("-lease__taken_at")
     )
     heads = [(batch.round_id, batch_head(batch, size=batch.size, now=now)) for batch in unfinished]

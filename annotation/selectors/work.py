@@ -327,7 +327,7 @@ def work_of(annotator: User, now: datetime) -> list[RoundWork]:
         batches_of(annotator)
         .filter(round__in=rounds)
         .exclude(stage=Stage.SUBMITTED)
-        .annotate(size=Count("items"))
+        .annotate(size=Count("items", filter=~Q(items__assignment__state__in=NOT_SHOWN)))
         .order_by("-lease__taken_at")
     )
     assigned, resumable = open_and_resumable(

@@ -14,7 +14,7 @@ from django.http import Http404
 from django.utils import timezone
 
 from annotation.models import Rating, Stage
-from annotation.selectors.work import items_of
+from annotation.selectors.work import items_of, work_of
 from annotation.services import batches, verification
 from core.allocation.models import AssignmentState, BatchState
 from core.allocation.services.errors import LeaseExpiredError
@@ -25,6 +25,8 @@ from core.people.models import AuditEntry
 from core.people.services.accounts import delete_account
 from gapgame.models import TurnOutcome
 from gapgame.services import playing
+from office.recruitment.models import Participant
+from office.recruitment.selectors.work import batches_done
 from sxs_eval.models import Judgement, TrialKind
 from sxs_eval.services import judging
 from tests.allocation.test_exact_replication import assert_exact
@@ -34,6 +36,7 @@ from tests.annotation.verifying import take as take_to_rate
 from tests.clients import client_of
 from tests.concurrency import together
 from tests.factories import NOW, make_annotator, make_comparison, make_player, make_rater, make_round, make_season
+from tests.recruitment.panel import make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -93,6 +96,17 @@ class TestSkipping:
         assert (batch.stage, batch.lease.state) == (Stage.SUBMITTED, BatchState.DONE)
         page = client_of(batch.lease.person).get(f"/batches/{batch.pk}/", follow=True)
         assert page.status_code == 200
+
+    def test_a_batch_of_which_all_is_reported_is_no_work_that_a_panel_pays_for(self):
+        round = make_round(images=2, replication=2, batch_size=2)
+        ann = make_annotator(round)
+        about: dict[str, Any] = {"study": make_study(round.project), "user": ann, "panel_id": "5f1a"}
+        participant = Participant.objects.create(**about, arrived_at=NOW)
+        batch = take(round, ann)
+        report(batch, 1)
+        assert [work.open_batch.size for work in work_of(ann, NOW)] == [1]
+        report(batch, 2)
+        assert batches_done(participant) == 0
 
     def test_screen_2_goes_on_with_the_next_image(self):
         round = make_round(images=2, replication=1)

@@ -12,7 +12,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.models import AnnotatorState, AnnotatorStatus, CaptionItem, Verdict
-from core.allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool
+from core.allocation.models import NOT_SHOWN, Assignment, AssignmentState, Batch, BatchState, Pool
 from core.people.models import Role, User
 from core.people.personal_data import ExportPart
 from core.people.selectors.qualification import WORKING_LEVELS, WorkKind
@@ -37,10 +37,15 @@ def batches_done(participant: Participant) -> int:
 
 
 def _done(batches: QuerySet[Batch]) -> QuerySet[Batch]:
-    """Select those that are done. A rater's is when the last pair is judged, though it stays open to be undone."""
+    """Select those that are done. A rater's is when the last pair is judged, though it stays open to be undone.
+
+    One of which everything was reported is none.
+    """
     unjudged = Judgement.objects.filter(batch=OuterRef("pk"), judged_at=None)
+    unjudged = unjudged.exclude(assignment__state__in=NOT_SHOWN).exclude(repeated__assignment__state__in=NOT_SHOWN)
+    kept = Assignment.objects.filter(batch=OuterRef("pk")).exclude(state=AssignmentState.REPORTED)
     is_judged = Q(state=BatchState.OPEN, judging_batch__isnull=False) & ~Exists(unjudged)
-    return batches.filter(Q(state=BatchState.DONE) | is_judged)
+    return batches.filter(Q(state=BatchState.DONE) | is_judged, Exists(kept))
 
 
 def batches_had(participant: Participant, *, besides: Batch | None = None) -> int:
