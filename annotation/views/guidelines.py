@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -17,8 +18,7 @@ from annotation.rules.word_diff import word_diff
 from annotation.selectors import guidelines as selectors
 from annotation.services.projects import StaleGuidelinesError, publish_guidelines
 from annotation.views.shared import kept_away, number_sent
-from core.images.models import Image
-from core.images.selectors import images_by_id, images_to_choose
+from core.images.views.editors import ExamplesEditor
 from core.people.models import Project, Role, TextKind
 from core.people.permissions import has_role, project_for
 from core.people.requests import RefusalsShown, user_of
@@ -55,14 +55,9 @@ def guidelines_edit(request: HttpRequest, slug: str) -> HttpResponse:
     if elsewhere := kept_away(request, project, why, "annotation:guidelines-show", slug):
         return elsewhere
     editor = _GuidelinesEditor(request, project)
-    if request.method != "POST":
-        return editor.page(editor.begun())
-    do = request.POST.get("do", "publish")
-    if do != "publish":
-        return editor.page(editor.changed(do))
-    forms = editor.sent()
-    if not (forms["form"].is_valid() & forms["examples"].are_valid()):
-        return editor.page(forms, status=422)
+    forms = editor.forms(partial(stored_examples, editor.last))
+    if not editor.can_be_published(forms):
+        return editor.page(forms)
     with RefusalsShown(request, StaleGuidelinesError):
         made = editor.publish(forms)
         messages.success(request, _("Version %(version)d is now in use.") % {"version": made.version})
@@ -70,31 +65,14 @@ def guidelines_edit(request: HttpRequest, slug: str) -> HttpResponse:
     return editor.page(forms | {"newest": editor.last.version}, status=409)
 
 
-class _GuidelinesEditor:
-    """The context of the editor's page for one request."""
+class _GuidelinesEditor(ExamplesEditor):
+    template, form, examples = "annotation/guidelines_edit.html", GuidelinesForm, ExampleForms
 
     def __init__(self, request: HttpRequest, project: Project) -> None:
-        self.request, self.project = request, project
-        self.last = Guidelines.objects.filter(project=project).latest("version")
-        self.rounds = selectors.rounds_to_change(project)
-        self.entries = selectors.entries_of_project(project)
-        self.images = Image.objects.filter(pk__in=self.entries.values("image"))
-
-    def begun(self) -> dict[str, Any]:
-        form = GuidelinesForm(last=self.last, rounds=self.rounds)
-        return {"form": form, "examples": ExampleForms(None, images=self.images, stored=stored_examples(self.last))}
-
-    def sent(self) -> dict[str, Any]:
-        form = GuidelinesForm(self.request.POST, last=self.last, rounds=self.rounds)
-        return {"form": form, "examples": ExampleForms(self.request.POST, images=self.images)}
-
-    def changed(self, do: str) -> dict[str, Any]:
-        """Show the form as sent, with one example more or less, without validating it."""
-        form = GuidelinesForm.as_typed(self.request.POST, last=self.last, rounds=self.rounds)
-        examples = ExampleForms.as_typed(self.request.POST, images=self.images)
-        if problem := examples.do(do, image=self.request.POST.get("image", "")):
-            messages.error(self.request, problem)
-        return {"form": form, "examples": examples}
+        self.project, self.last = project, Guidelines.objects.filter(project=project).latest("version")
+        about = {"last": self.last, "rounds": selectors.rounds_to_change(project)}
+        entries = selectors.entries_of_project(project)
+        super().__init__(request, entries, about=about, project=project, last=self.last)
 
     def publish(self, forms: dict[str, Any]) -> Guidelines:
         said = forms["form"].cleaned_data
@@ -109,22 +87,6 @@ class _GuidelinesEditor:
             by=user_of(self.request),
             now=timezone.now(),
         )
-
-    def page(self, forms: dict[str, Any], *, status: int = 200) -> HttpResponse:
-        find, after = self.request.POST.get("find", ""), self.request.POST.get("after_key", "")
-        is_more = self.request.POST.get("do") == "more"
-        viewer = user_of(self.request)
-        chooser = images_to_choose(self.entries, find=find, after=after if is_more else "")
-        examples = list(forms["examples"])
-        images = images_by_id(self.images, [form["image"].value() for form in examples], viewer)
-        context = {
-            "project": self.project,
-            "last": self.last,
-            "chooser": chooser,
-            "find": find,
-            "examples": list(zip(examples, images, strict=True)),
-        }
-        return render(self.request, "annotation/guidelines_edit.html", forms | context, status=status)
 
 
 def _version(request: HttpRequest, project: Project, name: str) -> Guidelines | None:

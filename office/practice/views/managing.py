@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -11,13 +12,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from core.images.models import Image
-from core.images.selectors import images_by_id, images_to_choose
+from core.images.views.editors import ExamplesEditor
 from core.people.models import Project, Role
 from core.people.permissions import project_for
 from core.people.requests import RefusalsShown, user_of
 from office.practice.forms import ITEMS, PracticeForm, stored_items
-from office.practice.models import PracticeKind
+from office.practice.models import PracticeKind, PracticeSet
 from office.practice.permissions import attempt_of_project
 from office.practice.selectors import managing as selectors
 from office.practice.selectors.practising import items_of, needed_of, shown_answer, shown_item
@@ -43,17 +43,12 @@ def practice_edit(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
     if kind not in PracticeKind.values:
         raise Http404(_("There is no such page."))
     editor = _PracticeEditor(request, project, PracticeKind(kind))
-    if request.method != "POST":
-        return editor.page(editor.begun())
-    do = request.POST.get("do", "publish")
-    if do != "publish":
-        return editor.page(editor.changed(do))
-    forms = editor.sent()
-    if not (forms["form"].is_valid() & forms["examples"].are_valid()):
-        return editor.page(forms, status=422)
+    forms = editor.forms(partial(stored_items, editor.last))
+    if not editor.can_be_published(forms):
+        return editor.page(forms)
     if not len(forms["examples"]):
         messages.error(request, _("Add at least one example."))
-        return editor.page(forms, status=422)
+        return editor.page(forms)
     with RefusalsShown(request, ImageInWorkError, StalePracticeError):
         made = editor.publish(forms)
         messages.success(request, _("Version %(version)d is now in use.") % {"version": made.version})
@@ -91,33 +86,16 @@ def attempt_forgive(request: HttpRequest, slug: str, attempt_id: int) -> HttpRes
     return redirect("practice:attempt-review", slug, attempt_id)
 
 
-class _PracticeEditor:
-    """The context of the editor's page for one request."""
+class _PracticeEditor(ExamplesEditor):
+    template, form = "practice/practice_edit.html", PracticeForm
 
     def __init__(self, request: HttpRequest, project: Project, kind: PracticeKind) -> None:
-        self.request, self.project, self.kind = request, project, kind
-        self.last = selectors.newest_set(project, kind)
-        self.entries = selectors.entries_to_choose(project, user_of(request))
-        self.images = Image.objects.filter(pk__in=self.entries.values("image"))
-        self.items = ITEMS[kind]
+        self.project, self.kind, self.last = project, kind, selectors.newest_set(project, kind)
+        self.examples = ITEMS[kind]
+        entries = selectors.entries_to_choose(project, user_of(request))
+        super().__init__(request, entries, about={"last": self.last}, project=project, kind=kind, last=self.last)
 
-    def begun(self) -> dict[str, Any]:
-        examples = self.items(None, images=self.images, stored=stored_items(self.last))
-        return {"form": PracticeForm(last=self.last), "examples": examples}
-
-    def sent(self) -> dict[str, Any]:
-        form = PracticeForm(self.request.POST, last=self.last)
-        return {"form": form, "examples": self.items(self.request.POST, images=self.images)}
-
-    def changed(self, do: str) -> dict[str, Any]:
-        """Show the form as sent, with one example more or less, without validating it."""
-        form = PracticeForm.as_typed(self.request.POST, last=self.last)
-        examples = self.items.as_typed(self.request.POST, images=self.images)
-        if problem := examples.do(do, image=self.request.POST.get("image", "")):
-            messages.error(self.request, problem)
-        return {"form": form, "examples": examples}
-
-    def publish(self, forms: dict[str, Any]) -> Any:
+    def publish(self, forms: dict[str, Any]) -> PracticeSet:
         return publish_practice(
             project=self.project,
             kind=self.kind,
@@ -126,20 +104,3 @@ class _PracticeEditor:
             now=timezone.now(),
             **forms["form"].cleaned_data,
         )
-
-    def page(self, forms: dict[str, Any], *, status: int = 200) -> HttpResponse:
-        posted = self.request.POST
-        find, after = posted.get("find", ""), posted.get("after_key", "")
-        viewer = user_of(self.request)
-        after = after if posted.get("do") == "more" else ""
-        examples = list(forms["examples"])
-        images = images_by_id(self.images, [form["image"].value() for form in examples], viewer)
-        context = {
-            "project": self.project,
-            "kind": self.kind,
-            "last": self.last,
-            "chooser": images_to_choose(self.entries, find=find, after=after),
-            "find": find,
-            "examples": list(zip(examples, images, strict=True)),
-        }
-        return render(self.request, "practice/practice_edit.html", forms | context, status=status)
