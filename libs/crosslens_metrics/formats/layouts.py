@@ -7,18 +7,31 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
-from itertools import groupby, islice
+from itertools import islice
 from typing import IO, Any
 
 from crosslens_metrics.formats import annotation_tools, xm3600
 from crosslens_metrics.formats.caption_rows import CaptionRow, GivenCaptions, RowReader, image_named, is_language
 from crosslens_metrics.formats.csv_records import SEPARATORS, csv_records
 from crosslens_metrics.formats.limits import MAX_LINE_BYTES
-from crosslens_metrics.formats.names import SUFFIXES, image_name
+from crosslens_metrics.formats.names import SUFFIXES
+from crosslens_metrics.formats.object_rows import (
+    ANNOTATIONS,
+    IMAGES,
+    Records,
+    Rows,
+    coco_rows,
+    converted,
+    has_sentences,
+    karpathy_rows,
+    member_records,
+    rows_by_image,
+    whole_as_record,
+)
 from crosslens_metrics.formats.parts import is_archive_of_arrays
 from crosslens_metrics.formats.problems import LayoutError, LineError
 from crosslens_metrics.formats.records import (
@@ -34,14 +47,10 @@ from crosslens_metrics.formats.records import (
 from crosslens_metrics.formats.table_files import excel_records, parquet_records
 from crosslens_metrics.messages import gettext as _
 
-Records = Iterator[LineRecord | LineError]
-Rows = Iterator[CaptionRow | LineError]
-
 FIRST_RECORDS = 20
 """Of a file, in which its layout shows."""
 WORDS_OF_A_CAPTION = 3
 SHOWN_ROWS, MAX_SHOWN_CHARACTERS = 3, 80
-IMAGES, ANNOTATIONS = "images", "annotations"
 JUDGEMENT, GAP_ITEM, VECTOR = {"image", "rater", "score"}, {"sentence", "word"}, {"image", "vector"}
 """Names that their lines have."""
 POINT, KEYS_OF_CANDIDATES, ADDRESSES = {"latitude", "longitude"}, {"key", "imageid"}, {"address", "url", "originalurl"}
@@ -163,9 +172,7 @@ def _of_records(
         reason = next((record.reason for record in records if isinstance(record, LineError)), "")
         raise LayoutError(reason or _("Each line or entry has to be an object that names an image and its caption."))
     if not said and (tool := annotation_tools.tool_of(objects)):
-        return FileLayout(
-            FileKind.CAPTIONS, tool.name, lambda file: _converted(read(file), tool.rows), tool.is_of_model
-        )
+        return FileLayout(FileKind.CAPTIONS, tool.name, lambda file: converted(read(file), tool.rows), tool.is_of_model)
     names = {name.strip().lower() for value in objects for name in value}
     if not said:
         _refuse_coco(objects[0], _("COCO results"))
@@ -208,23 +215,7 @@ def _refuse_own(names: set[str]) -> None:
 
 
 def _converted_records(read: Callable[[IO[bytes]], Records], reader: RowReader, file: IO[bytes]) -> Rows:
-    return _converted(read(file), lambda number, value: [reader.row(number, value)])
-
-
-def _converted(records: Records, rows_of: Callable[[int, Any], Iterable[CaptionRow]]) -> Rows:
-    last = 0
-    for record in records:
-        if isinstance(record, LineError):
-            yield record
-            continue
-        try:
-            for row in rows_of(record.number, record.value):
-                # Several rows of one line have numbers of their own.
-                last = max(row.number, last + 1)
-                yield row._replace(number=last)
-        except LineError as error:
-            # Without its traceback, which keeps the line.
-            yield LineError(error.reason, error.name, number=record.number, captions=error.captions)
+    return converted(read(file), lambda number, value: [reader.row(number, value)])
 
 
 def _lower_records(read: Callable[[IO[bytes]], Records], file: IO[bytes]) -> Records:
@@ -277,13 +268,13 @@ def _of_object(file: IO[bytes]) -> FileLayout:
         value = record.value if isinstance(record, LineRecord) else None
         first.setdefault(member, value)
         are_lists |= {member} if record.number else set()
-        if len(first) > FIRST_RECORDS or (IMAGES in first and ANNOTATIONS in first) or _has_sentences(value):
+        if len(first) > FIRST_RECORDS or (IMAGES in first and ANNOTATIONS in first) or has_sentences(value):
             break
-    if _has_sentences(first.get(IMAGES)):
-        return FileLayout(FileKind.CAPTIONS, "Karpathy", _karpathy_rows)
+    if has_sentences(first.get(IMAGES)):
+        return FileLayout(FileKind.CAPTIONS, "Karpathy", karpathy_rows)
     if isinstance(annotation := first.get(ANNOTATIONS), dict):
         if "caption" in annotation:
-            return FileLayout(FileKind.CAPTIONS, _("COCO captions"), _coco_rows)
+            return FileLayout(FileKind.CAPTIONS, _("COCO captions"), coco_rows)
         _refuse_coco(annotation, "COCO")
         raise LayoutError(_("The entries under “annotations” have no “caption”."), "COCO")
     if isinstance(first.get(IMAGES), dict):
@@ -292,14 +283,14 @@ def _of_object(file: IO[bytes]) -> FileLayout:
     if not first:
         raise LayoutError(_("There is nothing in the file to import."))
     if _is_line({name: value for name, value in first.items() if name not in are_lists}):
-        return _of_records(_whole_as_record, file, "JSON", None)
+        return _of_records(whole_as_record, file, "JSON", None)
     lists = [name for name, value in first.items() if name in are_lists and isinstance(value, dict) and _is_line(value)]
     if len(lists) == 1:
-        return _of_records(partial(_member_records, lists[0]), file, "JSON", None)
+        return _of_records(partial(member_records, lists[0]), file, "JSON", None)
     texts = [pair for pair in first.items() if isinstance(pair[1], str)]
     are_captions = 2 * sum(name in are_lists or _may_be_caption(name, text) for name, text in texts) >= len(texts)
     if are_captions and len(texts) + sum(map(_by_language, first.values())) == len(first):
-        return FileLayout(FileKind.CAPTIONS, _("captions by image"), _rows_by_image)
+        return FileLayout(FileKind.CAPTIONS, _("captions by image"), rows_by_image)
     raise LayoutError(
         _("It is one JSON object with %(names)s, which is not known.")
         % {"names": ", ".join(f"“{name}”" for name in islice(first, FIRST_RECORDS))}
@@ -311,60 +302,8 @@ def _may_be_caption(name: str, text: str) -> bool:
     return bool(NAME_OF_IMAGE.fullmatch(name) or name.isdecimal() or len(text.split()) >= WORDS_OF_A_CAPTION)
 
 
-def _has_sentences(value: Any) -> bool:
-    return isinstance(value, dict) and "sentences" in value
-
-
 def _by_language(value: Any) -> bool:
     return isinstance(value, dict) and bool(value) and all(map(is_language, value))
-
-
-def _whole_as_record(file: IO[bytes]) -> Records:
-    value: dict[str, Any] = {}
-    for name, record in json_members(file):
-        if isinstance(record, LineError):
-            yield record
-            return
-        # What is a list comes item by item.
-        value[name] = [*value.get(name, ()), record.value] if record.number else record.value
-    yield LineRecord(1, value)
-
-
-def _member_records(member: str, file: IO[bytes]) -> Records:
-    return (record for name, record in json_members(file) if name == member)
-
-
-def _karpathy_rows(file: IO[bytes]) -> Rows:
-    records = (record for member, record in json_members(file) if member == IMAGES)
-    return _converted(records, lambda number, value: [_karpathy_row(number, value)])
-
-
-def _karpathy_row(number: int, value: Any) -> CaptionRow:
-    if not _has_sentences(value) or not isinstance(value["sentences"], list):
-        raise LineError(_("This is not an image with “sentences”."))
-    name, folder = value.get("filename", ""), value.get("filepath", "")
-    known = [value["cocoid"]] if "cocoid" in value else []
-    names = [name, *([f"{folder}/{name}"] if folder else []), *known]
-    texts = [sentence.get("raw") if isinstance(sentence, dict) else None for sentence in value["sentences"]]
-    return CaptionRow(number, tuple(image_named("filename", one) for one in names), [GivenCaptions(texts)])
-
-
-def _coco_rows(file: IO[bytes]) -> Rows:
-    # Twice through the file, as images may be named after their captions.
-    files: dict[str, str] = {}
-    for member, record in json_members(file):
-        entry = record.value if member == IMAGES and isinstance(record, LineRecord) else None
-        if isinstance(entry, dict) and isinstance(entry.get("file_name"), str):
-            files[str(entry.get("id"))] = entry["file_name"].strip()
-
-    def row(number: int, value: Any) -> list[CaptionRow]:
-        if not isinstance(value, dict) or "image_id" not in value:
-            raise LineError(_("No image is named. Give its key, file name or SHA-256 as “image”."))
-        image = image_named("image_id", value["image_id"])
-        names = (files[image], image) if image in files else (image,)
-        return [CaptionRow(number, names, [GivenCaptions(value.get("caption"))])]
-
-    return _converted((record for member, record in json_members(file) if member == ANNOTATIONS), row)
 
 
 def _refuse_coco(value: Mapping[str, Any], layout: str) -> None:
@@ -383,20 +322,6 @@ def _refuse_coco(value: Mapping[str, Any], layout: str) -> None:
     if what := next((words for name, words in held.items() if name in value and "image_id" in value), ""):
         reason = _("This is a COCO file of %(what)s, without captions. COCO's captions are in captions_*.json.")
         raise LayoutError(reason % {"what": what}, layout)
-
-
-def _rows_by_image(file: IO[bytes]) -> Rows:
-    groups = groupby(json_members(file), key=lambda pair: pair[0])
-    for number, (image, members) in enumerate(groups, start=1):
-        records = [record for _image, record in members]
-        broken = next((record for record in records if isinstance(record, LineError)), None)
-        if broken is not None:
-            yield LineError(broken.reason, image, number=number)
-            continue
-        values = [record.value for record in records if isinstance(record, LineRecord)]
-        captions = [GivenCaptions(texts)] if (texts := [one for one in values if not isinstance(one, dict)]) else []
-        captions += [GivenCaptions(of, tag) for one in values if isinstance(one, dict) for tag, of in one.items()]
-        yield CaptionRow(number, (image_name(image) or image,), captions)
 
 
 # Text and tables

@@ -19,8 +19,9 @@ from crosslens_metrics.formats.caption_rows import (
     image_named,
     language_tag,
 )
-from crosslens_metrics.formats.layouts import FileKind, FileLayout, Rows, layout_of
+from crosslens_metrics.formats.layouts import FileKind, FileLayout, layout_of
 from crosslens_metrics.formats.names import ImageNames
+from crosslens_metrics.formats.object_rows import Rows
 from crosslens_metrics.formats.parts import FilePart, FilesBeside, container_of, parts_of
 from crosslens_metrics.formats.problems import FileRefusedError, LayoutError, LineError
 from crosslens_metrics.formats.records import is_text, limited_lines
