@@ -88,8 +88,21 @@ function receive({ status, isMoved, location: elsewhere, html }) {
   if (isMoved || status === 401 || status === 403) return location.reload();
   const fresh = WITH_A_TURN.includes(status) && new DOMParser().parseFromString(html, "text/html").getElementById("turn");
   if (fresh) return adopt(fresh, { keepsWord: status === 422 || status === TOO_SOON });
+  part("guesses").querySelector(".is-sent")?.remove();
   adoptForms(turn.dataset.state === "open");
   say(texts.textFailed);
+}
+
+/** The guess is in its list before it is scored; the answer takes its place. */
+function showSent(word) {
+  const row = document.createElement("li");
+  const text = Object.assign(document.createElement("span"), { className: "guess__word", textContent: word, lang: input.lang, dir: "auto" });
+  const bar = Object.assign(document.createElement("progress"), { className: "guess__bar", max: 100 });
+  row.className = "guess is-sent";
+  row.ariaHidden = "true";
+  row.append(text, bar);
+  part("guesses").querySelector("ol").append(row);
+  showLine();
 }
 
 function leave(where) {
@@ -281,6 +294,7 @@ root.addEventListener("submit", (event) => {
     input.select();
   }
   sentWord = input.value;
+  if (event.target === guessForm) showSent(sentWord);
   submit(event.target);
 });
 

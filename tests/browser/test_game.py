@@ -158,6 +158,7 @@ def test_without_a_connection_the_word_is_kept_and_sent_once(table: Table, page:
     expect(page.locator("#guess")).to_have_value("dog")
     page.keyboard.press("Enter")
     context.set_offline(False)
+    expect(page.locator("#turn")).to_have_attribute("data-guesses", "1")
     expect(guesses(page)).to_have_count(1)
     expect(page.locator("[data-state-line]")).to_be_empty()
     assert Attempt.objects.count() == 1
@@ -165,7 +166,7 @@ def test_without_a_connection_the_word_is_kept_and_sent_once(table: Table, page:
 
 @contextmanager
 def guess_on_its_way(page: Page) -> Iterator[None]:
-    """Guess "dog"; the answer comes when the block ends."""
+    """Guess "dog", which is in the list at once; the answer comes when the block ends."""
     waiting: list[Route] = []
 
     def hold(route: Route) -> None:
@@ -175,9 +176,11 @@ def guess_on_its_way(page: Page) -> Iterator[None]:
     page.locator("#guess").fill("dog")
     with page.expect_request("**/guess/"):
         page.keyboard.press("Enter")
+    expect(guesses(page)).to_have_text("dog")
     yield
     (held,) = waiting
     held.continue_()
+    expect(page.locator("#turn")).to_have_attribute("data-guesses", "1")
     expect(guesses(page)).to_have_count(1)
 
 
