@@ -13,7 +13,7 @@ from sxs_eval.models import Comparison, JudgingBatch
 from tests.browser.annotator import make_images, sign_in
 from tests.factories import make_comparison, make_rater
 
-PHONE = {"width": 390, "height": 844}
+PHONE = {"width": 390, "height": 664}
 # Longer than the page takes no answer after a swap.
 AWAKE_MS = 300
 

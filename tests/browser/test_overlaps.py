@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 from annotation.services import verification
 from core.languages.rules.page_languages import PAGE_LANGUAGES
 from gapgame.models import Player
+from tests.annotation.submitting import submit_captions
 from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification
 from tests.browser import gaming, judging
 from tests.browser.annotator import make_images, open_writing, sign_in, take_batch
@@ -59,7 +60,7 @@ TOO_LONG = """
 () => {
   const { scrollWidth, clientWidth, lang } = document.documentElement;
   const found = scrollWidth > clientWidth ? [`${scrollWidth - clientWidth} px too wide`] : [];
-  const labels = document.querySelectorAll("main :is(button, label, summary, legend, dt, dd, h1, h2)");
+  const labels = document.querySelectorAll("main :is(button, a.button, label, summary, legend, dt, dd, h1, h2, .tag)");
   for (const label of ["ja", "th", "zh-hans"].includes(lang) ? [] : labels) {
     const texts = document.createTreeWalker(label, NodeFilter.SHOW_TEXT);
     for (let text = texts.nextNode(); text; text = texts.nextNode()) {
@@ -125,7 +126,7 @@ def comparing(page: Page, url: str) -> None:
 
 
 def playing(page: Page, url: str) -> None:
-    gaming.sit_down(page, gaming.make_game(batch_size=2), url, "ana").guess("dog")
+    gaming.sit_down(page, gaming.make_game(batch_size=2), url, "pia").guess("dog")
 
 
 @pytest.mark.parametrize("work", [rating, verifying, writing, comparing, playing])
@@ -152,6 +153,24 @@ def winning(page: Page, url: str) -> None:
     Player.objects.update(streak=12)
 
 
+def choosing(page: Page, url: str) -> None:
+    """The list of work, with all that is said of a batch before it is taken."""
+    round = make_round(images=3, replication=4, language="ar")
+    for name in ("ben", "cem", "dia"):
+        submit_captions(round, make_annotator(round, name), now=timezone.now())
+    sign_in(page.context, make_annotator(round, "eva"), url)
+    page.goto(f"{url}/work/")
+
+
+def thanking(page: Page, url: str) -> None:
+    round = make_round(images=3, batch_size=2, language="ar")
+    make_images(round.collection)
+    annotator = make_annotator(round, "mia")
+    batch = submit_captions(round, annotator, now=timezone.now())
+    sign_in(page.context, annotator, url)
+    page.goto(f"{url}/batches/{batch.pk}/done/")
+
+
 @pytest.mark.parametrize(
     "languages", some([FEW, REST], short=1, reason="the same pages in the languages that have shorter words")
 )
@@ -159,7 +178,7 @@ def test_nothing_is_wider_than_a_phone_and_no_label_breaks_inside_a_word(
     languages: list[str], page: Page, live_server: Any
 ) -> None:
     found: dict[tuple[str, str], list[str]] = {}
-    for work in (winning, comparing, rating, writing):
+    for work in (winning, playing, comparing, rating, writing, choosing, thanking):
         work(page, live_server.url)
         page.set_viewport_size({"width": PHONE_WIDTH, "height": 740})
         for language in languages:

@@ -249,6 +249,16 @@ def test_a_text_that_was_changed_elsewhere_comes_back_to_be_chosen(turner: Desk,
     expect_stored(page, turner, {1: CAT})
 
 
+def test_on_a_phone_the_image_the_field_and_the_button_are_in_view_together(turner: Desk, page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 664})
+    for number in (1, 2):
+        expect_image(page, turner, number)
+        for part in ("#zoom-link img", "#text", ".write__actions .button--primary"):
+            expect(page.locator(part)).to_be_in_viewport(ratio=0.99)
+        page.keyboard.insert_text(CAT)
+        page.keyboard.press("Enter")
+
+
 def test_what_is_typed_while_the_page_turns_is_for_the_next_image(turner: Desk, page: Page) -> None:
     def be_slow(route: Route) -> None:
         answer = route.fetch()
