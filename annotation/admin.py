@@ -11,6 +11,8 @@ from annotation.models import (
     CorrectionRequest,
     Exclusion,
     Feedback,
+    Gloss,
+    GlossRequest,
     GuidelineExample,
     Guidelines,
     Release,
@@ -46,6 +48,8 @@ look_up(
 )
 look_up(CorrectionRequest, "caption", "by", "at", "answered_at")
 look_up(SpotCheck, "caption", "by", "at", "is_rating_right", "level")
+look_up(Gloss, "caption", "translator", "version", "made_at")
+look_up(GlossRequest, "project", "language", "translator", "keeps_up", "state", "asked_by", "asked_at")
 look_up(Feedback, "round", "person", "by", "at", "acknowledged_at", list_filter=("project",))
 look_up(AnnotatorStatus, "project", "language", "person", "state", "by", "at", list_filter=("project", "state"))
 look_up(Exclusion, "project", "language", "person", "captions", "by", "at", "undone_at", list_filter=("project",))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
+from celery import Task
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.models import Release, Round, RoundKind
-from annotation.services import figures, releases, rounds
+from annotation.models import GlossRequest, Release, Round, RoundKind
+from annotation.services import figures, glosses, releases, rounds
 from annotation.services.verification import fill_verification
 from core.jobs.tasks import job, shared_task
+from research.inference.tasks import do_slice, send_to_queue
 
 WAITING = Round.objects.filter(awaits_tasks=True)
 
@@ -56,3 +59,19 @@ def build_release(release_id: int) -> None:
 
 
 ask_for_release = job(build_release, Release.objects.all())
+
+
+@shared_task(bind=True)
+def make_glosses(self: Task[..., None], request_id: int) -> None:
+    execute = partial(glosses.execute_request, request_id=request_id)
+    is_elsewhere = glosses.is_for_another(request_id=request_id, now=timezone.now())
+    do_slice(self, GlossRequest, request_id, execute, is_elsewhere=is_elsewhere)
+
+
+_ask_for_glosses = job(make_glosses, glosses.requests_waiting, send=partial(send_to_queue, make_glosses, GlossRequest))
+
+
+def ask_for_glosses_of(requests: Iterable[GlossRequest]) -> None:
+    """Send tasks for requests; if none can be sent, the sweep sends them later."""
+    for request in requests:
+        _ask_for_glosses(request.pk)

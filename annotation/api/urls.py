@@ -5,6 +5,7 @@ from django.urls import path
 from annotation.api import (
     annotators,
     checking,
+    glosses,
     managing,
     planning,
     rating,
@@ -29,6 +30,7 @@ urlpatterns = [
     path(f"{ROUND}/references/", planning.round_references, name="round-references"),
     path(f"{PROJECT}/languages/<str:tag>/pilots/", planning.pilot_plan, name="pilot-plan"),
     path(f"{PROJECT}/languages/<str:tag>/pilots/skip/", planning.pilot_skip, name="pilot-skip"),
+    path(f"{PROJECT}/languages/<str:tag>/glosses/", glosses.glosses_show_or_change, name="glosses-show"),
     path(f"{PROJECT}/captions/<int:caption_id>/check/", checking.caption_check, name="caption-check"),
     path(f"{PROJECT}/captions/<int:caption_id>/feedback/", checking.caption_feedback, name="caption-feedback"),
     path(f"{PROJECT}/captions/<int:caption_id>/return/", checking.caption_return, name="caption-return"),

@@ -11,6 +11,7 @@ from annotation.models.captions import (
     Feedback,
     SpotCheck,
 )
+from annotation.models.glosses import Gloss, GlossRequest
 from annotation.models.releases import Release
 from annotation.models.rounds import (
     DECIDED,
@@ -42,6 +43,8 @@ __all__ = [
     "CorrectionRequest",
     "Exclusion",
     "Feedback",
+    "Gloss",
+    "GlossRequest",
     "GuidelineExample",
     "Guidelines",
     "Rating",

@@ -7,7 +7,7 @@ first.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -42,6 +42,7 @@ from annotation.models import (
     Verdict,
 )
 from annotation.rules.writing_marks import MarkKind
+from annotation.selectors.beside_captions import AlikeCaption, alike_captions, levels_by_author
 from annotation.selectors.marks import SHOWN_STATES, marks_by_caption
 from core.allocation.models import AssignmentState
 from core.images.models import CollectionImage, Image
@@ -77,7 +78,7 @@ class CheckedCaption:
     """A caption. `is_asked` says whether the filters match it, or only another one of its image.
 
     `mine` are the viewer's findings, empty if nothing was said, and `others` those of other managers. `marks` are what
-    a manager may want to look at.
+    a manager may want to look at. `levels` counts those that its author gave to English captions in the round.
     """
 
     caption: Caption
@@ -86,6 +87,8 @@ class CheckedCaption:
     mine: SpotCheck
     others: Sequence[SpotCheck]
     marks: Sequence[MarkKind]
+    alike: Sequence[AlikeCaption]
+    levels: Mapping[str, int]
 
 
 def rounds_to_check(project: Project, language: Language) -> list[Round]:
@@ -123,7 +126,7 @@ def check_page(asked: CheckFilters, viewer: User, *, after: int = 0, before: int
 def row_of(caption: Caption, viewer: User) -> CheckedCaption:
     """Return one caption again, after a change."""
     (again,) = _with_all_it_needs(Caption.objects.filter(pk=caption.pk))
-    return _row(again, caption.round, viewer, marks_by_caption([again])[again.pk], is_asked=True)
+    return _rows([again], caption.round, viewer, asked={again.pk})[0]
 
 
 def samples_of(round: Round, *, draw: int = 0) -> list[tuple[Caption, str, list[Verdict]]]:
@@ -135,10 +138,17 @@ def samples_of(round: Round, *, draw: int = 0) -> list[tuple[Caption, str, list[
     known = list(captions.order_by("pk").values_list("pk", flat=True))
     drawn = Random(f"{round.seed}:{draw}").sample(known, min(SAMPLES, len(known)))
     verdicts = Prefetch("verdicts", _counted_verdicts().order_by("pk"))
-    by_pk = Caption.objects.select_related("image").prefetch_related(verdicts).in_bulk(drawn)
+    by_pk = Caption.objects.select_related("image", "gloss__translator").prefetch_related(verdicts).in_bulk(drawn)
     rows = [by_pk[pk] for pk in drawn]
     keys = _keys(round, [row.image for row in rows])
     return [(row, keys[row.image_id], list(row.verdicts.all())) for row in rows]
+
+
+def newest_of(project: Project, language: Language, author: User) -> list[Caption]:
+    """List the newest captions of a person in a language of a project, to be read before deciding about them."""
+    captions = Caption.objects.filter(round__project=project, round__language=language, author=author)
+    captions = captions.filter(state__in=SHOWN_STATES).select_related("gloss__translator")
+    return list(captions.order_by("-submitted_at", "-pk")[:SAMPLES])
 
 
 def _asked_for(asked: CheckFilters) -> QuerySet[Caption]:
@@ -179,7 +189,7 @@ def _of_round(round: Round) -> QuerySet[Caption]:
 
 
 def _with_all_it_needs(captions: QuerySet[Caption]) -> QuerySet[Caption]:
-    return captions.select_related("author", "item__english", "image", "round").prefetch_related(
+    return captions.select_related("author", "item__english", "image", "round", "gloss__translator").prefetch_related(
         Prefetch("verdicts", _counted_verdicts().select_related("person").order_by("person__username")),
         Prefetch("spot_checks", SpotCheck.objects.select_related("by").order_by("by__username")),
         Prefetch("feedback", Feedback.objects.select_related("by")),
@@ -192,11 +202,8 @@ def _shown(asked: CheckFilters, images: Sequence[int], viewer: User) -> list[dic
     captions = _with_all_it_needs(_of_round(asked.round).filter(image__in=images))
     wanted = set(_asked_for(asked).filter(image__in=images).values_list("pk", flat=True))
     rows: dict[Image, list[CheckedCaption]] = defaultdict(list)
-    ordered = list(captions.order_by("image", "author__username"))
-    marks = marks_by_caption(ordered)
-    for caption in ordered:
-        row = _row(caption, asked.round, viewer, marks[caption.pk], is_asked=caption.pk in wanted)
-        rows[caption.image].append(row)
+    for row in _rows(list(captions.order_by("image", "author__username")), asked.round, viewer, asked=wanted):
+        rows[row.caption.image].append(row)
     keys = _keys(asked.round, rows)
     return [
         {
@@ -220,14 +227,21 @@ def _are_apart(ratings: Iterable[str]) -> bool:
     return bool(places) and max(places) - min(places) >= FAR_APART
 
 
-def _row(caption: Caption, round: Round, viewer: User, marks: Sequence[MarkKind], *, is_asked: bool) -> CheckedCaption:
-    checks = caption.spot_checks.all()
+def _rows(captions: Sequence[Caption], round: Round, viewer: User, *, asked: Set[int]) -> list[CheckedCaption]:
     is_undecided = round.state in (RoundState.OPEN, RoundState.CLOSED)
-    return CheckedCaption(
-        caption=caption,
-        is_asked=is_asked,
-        may_be_returned=is_undecided and caption.state == CaptionState.COUNTED and not caption.verification_tasks.all(),
-        mine=next((check for check in checks if check.by_id == viewer.pk), SpotCheck()),
-        others=[check for check in checks if check.by_id != viewer.pk],
-        marks=marks,
-    )
+    marks, alike, levels = marks_by_caption(captions), alike_captions(captions), levels_by_author(round)
+    return [
+        CheckedCaption(
+            caption=caption,
+            is_asked=caption.pk in asked,
+            may_be_returned=is_undecided
+            and caption.state == CaptionState.COUNTED
+            and not caption.verification_tasks.all(),
+            mine=next((check for check in caption.spot_checks.all() if check.by_id == viewer.pk), SpotCheck()),
+            others=[check for check in caption.spot_checks.all() if check.by_id != viewer.pk],
+            marks=marks[caption.pk],
+            alike=alike[caption.pk],
+            levels=levels.get(caption.author_id or 0, {}),
+        )
+        for caption in captions
+    ]

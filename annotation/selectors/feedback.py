@@ -59,7 +59,7 @@ def unread(person: User) -> int:
 
 def given_in(round: Round) -> Sequence[Feedback]:
     """List the feedback on a round, the newest first."""
-    given = Feedback.objects.filter(round=round).select_related("person", "by", "caption")
+    given = Feedback.objects.filter(round=round).select_related("person", "by", "caption__gloss__translator")
     return list(given.order_by("-at", "-pk")[:MAX_SHOWN])
 
 

@@ -26,6 +26,7 @@ from annotation.selectors.feedback import warnings_for
 from annotation.services import tallies
 from annotation.services.batches import InvalidCaptionError
 from annotation.services.feedback import clean_note, record
+from annotation.services.glosses import forget_glosses
 from core.allocation.models import Assignment, AssignmentState
 from core.allocation.services.lifecycle import restore_work
 from core.people.models import Role, User
@@ -118,6 +119,7 @@ def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Capti
         caption.state = CaptionState.COUNTED
         caption.save(update_fields=["text", "text_as_typed", "warnings", "state"])
         caption.corrections.filter(answered_at=None).update(answered_at=now)
+        forget_glosses(captions=Caption.objects.filter(pk=caption.pk), rounds=[caption.round])
         tallies.recount(round=caption.round, person=author)
     return caption
 

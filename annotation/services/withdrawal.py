@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 
 from annotation.models import Caption, CaptionItem, CaptionState, Round, RoundKind, RoundState, Stage
 from annotation.services import tallies
+from annotation.services.glosses import forget_glosses
 from annotation.services.references import leave_out_of_references
 from core.allocation.models import Assignment, AssignmentState, Pool
 from core.allocation.services.lifecycle import reject_all_work, return_all_work, set_aside
@@ -36,6 +37,7 @@ def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now
     images = {pk: set[int]() for pk in pools.filter(batches__person=person).order_by().values_list("round", flat=True)}
     for round_id, image_id in written.values_list("round_id", "image_id"):
         images[round_id].add(image_id)
+    forget_glosses(captions=written, rounds=[])
     written.update(state=CaptionState.WITHDRAWN)
     rounds = list(Round.objects.filter(pk__in=images).select_related("project", "language", "verifies").order_by("pk"))
     for round in rounds:

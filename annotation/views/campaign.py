@@ -19,9 +19,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation import tasks
 from annotation.forms.campaign import AnnotatorDecision, DecisionForm, PilotForm, ReasonForm, SampleForm, StepForm
 from annotation.models import Exclusion, Round
-from annotation.permissions import language_of, round_of
+from annotation.permissions import has_assigned_images, language_of, round_of
 from annotation.rules.campaign import VERIFIED_CAPTIONS, RoundAction, UnfinishedBatches
 from annotation.selectors import campaign as selectors
+from annotation.selectors.checks import newest_of
 from annotation.services import annotator_status, planning
 from annotation.services import campaign as services
 from annotation.views.bulk import say_done
@@ -179,6 +180,8 @@ def _person_page(
         "language": language,
         "row": selectors.person_row(project, language, person, now=timezone.now()),
         "form": form,
+        # Whoever has to write about images of the project must not see others' captions.
+        "samples": [] if has_assigned_images(user_of(request), project) else newest_of(project, language, person),
         "history": Exclusion.objects.filter(**about, undone_at__isnull=False),
     }
     return render(request, template, context, status=422 if form.is_bound else 200)

@@ -10,7 +10,17 @@ from urllib.parse import urlencode
 import pytest
 from django.urls import reverse
 
-from annotation.models import Caption, CaptionItem, CaptionState, CorrectionRequest, Feedback, Rating, Round, SpotCheck
+from annotation.models import (
+    Caption,
+    CaptionItem,
+    CaptionState,
+    CorrectionRequest,
+    Feedback,
+    Rating,
+    Round,
+    SpotCheck,
+    Tally,
+)
 from annotation.selectors import checks as selectors
 from annotation.selectors.checks import CheckFilters, check_page
 from annotation.services import batches, corrections, feedback
@@ -112,6 +122,21 @@ class TestWhatIsShown:
         said = [(one.person.username, one.rating) for row in rows for one in row.caption.verdicts.all()]
         assert said == [("rob", "MEDIUM")] * rated
         assert not any(row.may_be_returned for row in rows if row.caption.verdicts.all())
+
+    def test_similar_captions_and_the_levels_of_the_author_stand_beside_a_caption(self, round, manager, path):
+        ann, bea = captions_of(round, "ann"), captions_of(round, "bea")
+        Caption.objects.filter(pk=ann[0].pk).update(text="Zwei Hunde laufen am Ufer eines Sees entlang")
+        Caption.objects.filter(pk__in=[ann[2].pk, bea[0].pk]).update(text="Zwei Hunde laufen am Ufer des Sees entlang")
+        Tally.objects.filter(person__username="ann").update(ratings={"GOOD": 2, "BAD": 1})
+
+        row = selectors.row_of(ann[0], manager)
+
+        found = {(one.caption.pk, one.is_same_image) for one in row.alike}
+        assert found == {(bea[0].pk, True), (ann[2].pk, False)}
+        assert all(80 <= one.percent < 100 for one in row.alike)
+        html = client_of(manager).get(path).content.decode()
+        assert "Levels that this author gave: 3" in html
+        assert "Levels that this author gave: Excellent 0.0%, Good 66.7%" in html
 
     def test_what_does_not_count_is_not_there(self, round, manager):
         for state in ("late", "excluded", "withdrawn"):
@@ -240,7 +265,7 @@ class TestPages:
         few = queries_of(lambda: check_page(CheckFilters(many, apart="ratings"), viewer))
         more = queries_of(lambda: check_page(CheckFilters(many), viewer))
 
-        assert len(more) <= 11
+        assert len(more) <= 14
         assert len(few) <= len(more)
         assert not any("COUNT(" in query for query in more)
 

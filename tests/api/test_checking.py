@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from annotation.models import SpotCheck
+from annotation.models import GlossRequest, SpotCheck
 from core.allocation.models import BatchState
+from research.inference.backends import registry
+from research.inference.models import Translator
 from tests.annotation.submitting import submit_captions
 from tests.api.seeded import WRITTEN, Program, Seeded, make_seeded
 from tests.api.test_work import address, code
 from tests.factories import make_annotator, make_round
+from tests.inference import fake_backend
 
 pytestmark = pytest.mark.django_db
 
@@ -70,3 +73,22 @@ def test_only_managers_say_so(seeded):
     ann, caption = Program(seeded.ann), seeded.main.captions.first()
     assert code(ann.post(address("caption-return", "lions", caption.pk), text="No.")) == (404, "not-found")
     assert code(ann.post(address("batch-take-back", "lions", seeded.writing.pk))) == (404, "not-found")
+
+
+def test_captions_are_translated_for_managers_and_the_translations_deleted(seeded, mia, monkeypatch):
+    monkeypatch.setattr(registry, "OWN_TRANSLATORS", (*registry.OWN_TRANSLATORS, fake_backend.TRANSLATOR))
+    translator = Translator.objects.create(name="Fake", backend="fake", source="x", project=seeded.project)
+    where = address("glosses-show", "lions", "de")
+    assert mia.client.get(where, headers=mia.headers).json()["translator"] is None
+    assert mia.post(where, translator=translator.pk + 1).status_code == 422
+
+    asked = mia.post(where, translator=translator.pk, keeps_up=True)
+
+    assert asked.status_code == 202
+    assert asked.json() | {"waiting": 0} == {
+        "translator": translator.pk, "keeps_up": True, "made": 0, "failed": 0, "waiting": 0
+    }  # fmt: skip
+    job = mia.client.get(asked["Location"], headers=mia.headers).json()
+    assert (job["state"], job["results"]) == ("queued", [where])
+    assert mia.client.delete(where, headers=mia.headers).status_code == 204
+    assert not GlossRequest.objects.exists()

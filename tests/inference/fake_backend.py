@@ -115,6 +115,13 @@ class FakeTranslation:
     ) -> list[GeneratedCaption | FailedImage]:
         return [GeneratedCaption(f"{language} of {text}") for text in texts]
 
+    def translate_into_english(
+        self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
+    ) -> list[GeneratedCaption | FailedImage]:
+        return [
+            FailedImage("Too odd.") if "odd" in text else GeneratedCaption(f"{text} from {language}") for text in texts
+        ]
+
     def close(self) -> None:
         return None
 
@@ -129,6 +136,9 @@ class FakeTranslator:
 
     def languages(self, spec: ModelSpec) -> Mapping[str, str]:
         return {"de": "deu", "fr": "fra"}
+
+    def reads(self, spec: ModelSpec) -> Mapping[str, str]:
+        return self.languages(spec)
 
     def load(self, spec: ModelSpec) -> FakeTranslation:
         return FakeTranslation()

@@ -342,6 +342,15 @@ def test_captions_are_translated_by_the_prompt_of_the_language(server, translati
     assert "into German (language code de)" in server.asked[0].prompt
 
 
+def test_captions_of_people_are_translated_into_english(server, translating):
+    server.always = lambda asked: Answer("A heron." if asked.prompt.endswith("\n\nEin Reiher.") else "?")
+
+    glosses = translating.translate_into_english(["Ein Reiher."], keys=["k"], language="de", decoding=Decoding())
+
+    assert glosses == [GeneratedCaption("A heron.")]
+    assert "from German (language code de) into English" in server.asked[0].prompt
+
+
 @pytest.mark.parametrize("echoed", [WORDS, f"Invalid: {WORDS.upper()[3:20]}", "data:image/jpeg;base64,AAAA"])
 def test_what_the_server_says_is_left_out_where_it_repeats_what_it_was_sent(server, translating, echoed):
     server.answers = [Answer(body=json.dumps({"error": {"message": echoed}}).encode(), status=400)]

@@ -105,6 +105,24 @@ def test_a_model_is_told_the_languages_as_its_makers_say(models, name, source, t
     assert translations(other, DECODINGS["drawn"]) != translations(loaded(name), DECODINGS["drawn"])
 
 
+@pytest.mark.parametrize("name", ["nllb", "m2m_100"])
+def test_models_of_many_languages_read_them_and_then_english_again(models, name):
+    translator, about = loaded(name), {"keys": KEYS[:1], "language": "de", "decoding": DECODINGS["drawn"]}
+    before = texts(translator.translate(TEXTS[:1], **about))
+
+    assert "fr" in BACKEND.reads(ModelSpec(name, name, {}))
+    assert texts(translator.translate_into_english(TEXTS[:1], **about)) != before
+    assert texts(translator.translate(TEXTS[:1], **about)) == before
+
+
+def test_other_models_read_languages_only_where_they_are_said_to_write_english(models):
+    said = {"languages": {"en": "<2en>", "de": "<2de>"}}
+    assert not BACKEND.reads(ModelSpec("t5", "t5", OPTIONS["t5"]))
+    assert "ja" in BACKEND.reads(ModelSpec("t5", "t5", said))
+    read = loaded("t5", **said).translate_into_english(TEXTS[:1], keys=KEYS[:1], language="ja", decoding=SHORT)
+    assert isinstance(read[0], GeneratedCaption | FailedImage)
+
+
 def test_nothing_is_not_translated_and_the_others_are(models):
     translator = loaded("nllb")
 

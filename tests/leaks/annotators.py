@@ -13,7 +13,17 @@ from uuid import UUID, uuid4
 from allauth.account.models import EmailAddress
 from django.utils import timezone
 
-from annotation.models import Caption, CaptionBatch, CaptionItem, Feedback, GuidelineExample, Guidelines, Rating, Round
+from annotation.models import (
+    Caption,
+    CaptionBatch,
+    CaptionItem,
+    Feedback,
+    Gloss,
+    GuidelineExample,
+    Guidelines,
+    Rating,
+    Round,
+)
 from annotation.services import batches, corrections
 from annotation.services.feedback import give_feedback
 from core.allocation.models import Batch
@@ -36,6 +46,7 @@ from research.inference.models import (
     RunState,
     Training,
     TrainingValidation,
+    Translator,
 )
 from research.scoring.models import ReferenceSet, Scoring
 from research.scoring.services.references import put_references
@@ -133,6 +144,16 @@ class World:
             text = f"Ein Bild von etwas, Nummer {item.position}"
             batches.save_draft(**who, position=item.position, text=text, revision=item.revision, active_ms=0)
         batches.submit_batch(**who)
+        self.gloss(batch, now)
+
+    def gloss(self, batch: CaptionBatch, now: datetime) -> None:
+        """A machine has translated the captions into English, and hit the words of screen 1."""
+        numbers = {entry.image_id: entry.position for entry in self.collection.entries.all()}
+        made, _new = Translator.objects.get_or_create(name="Machine", backend="seq2seq", source="x", is_shared=True)
+        Gloss.objects.bulk_create(
+            Gloss(caption=one, translator=made, version="1", text=english(numbers[one.image_id]), made_at=now)
+            for one in Caption.objects.filter(item__batch=batch)
+        )
 
     def secrets(self) -> Secrets:
         numbers = {entry.image_id: entry.position for entry in self.collection.entries.all()}
@@ -155,6 +176,7 @@ class World:
                 for sample in validation.samples:
                     sample["caption"] = text if sample["image"] == item.image.sha256 else sample["caption"]
                 validation.save()
+            Gloss.objects.filter(caption__image=item.image_id).update(text=text)
             GuidelineExample.objects.filter(image=item.image_id).update(caption=text, level=Rating.BAD)
 
     def known(self) -> dict[str, Sequence[object]]:

@@ -344,7 +344,7 @@ def test_to_remove_what_is_being_made_ends_the_work(english, monkeypatch):
 
     monkeypatch.setattr(FakeTranslation, "translate", removes)
     # As it is called: the thread of models must not use the database of a test.
-    monkeypatch.setattr(reference_translations._TranslationSlice, "_meanwhile", lambda _self, compute: compute())
+    monkeypatch.setattr(reference_translations._ReferenceSlice, "meanwhile", lambda _self, compute: compute())
     assert execute_translation(translation_id=german.pk, clock=ticking()) is False
     assert not ReferenceTranslation.objects.exists()
 

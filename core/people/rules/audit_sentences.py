@@ -16,6 +16,8 @@ SENTENCES: Mapping[str, Promise] = {
     "annotator.qualified": _("%(person)s was qualified in %(about)s."),
     "batch.moved": _("A batch of %(about)s that was assigned to %(person)s was reassigned to somebody else."),
     "batch.returned": _("A batch of %(about)s was taken back from %(person)s."),
+    "glosses.asked": _("Translations of captions in %(about)s into English were requested."),
+    "glosses.deleted": _("Translations of captions in %(about)s into English were deleted."),
     "caption.checked": _("A caption of %(about)s, by %(person)s, was checked."),
     "caption.returned": _("A caption of %(about)s was returned to %(person)s for correction."),
     "data.exported": _("Data were downloaded: %(about)s."),

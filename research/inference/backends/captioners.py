@@ -173,8 +173,25 @@ class LoadedTranslator(Protocol):
     def close(self) -> None: ...
 
 
+class LoadedReader(LoadedTranslator, Protocol):
+    """A loaded translator that also translates into English: of a backend that has `reads`."""
+
+    def translate_into_english(
+        self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
+    ) -> list[GeneratedCaption | FailedImage]:
+        """
+        Raises
+        ------
+        OutOfMemoryError, BackendDownError
+        """
+
+
 class TranslatorBackend(Protocol):
-    """A kind of translator; otherwise like `Backend`."""
+    """A kind of translator; otherwise like `Backend`.
+
+    It may have two things more: `reads(spec)`, which maps the languages from which it translates into English to its
+    own codes; and `is_remote`, whether it sends texts to another machine.
+    """
 
     name: str
     queue: str

@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from PIL import Image
 
+from core.languages.rules.registry import ENGLISH
 from crosslens_metrics.formats.caption_rows import caption_text
 from crosslens_metrics.formats.problems import LineError
 from research.inference.backends.captioners import (
@@ -61,6 +62,7 @@ class _EndpointBackend:
 
     name = "endpoint"
     queue = "default"
+    is_remote = True
     title = gettext_lazy("Endpoint (OpenAI-compatible, over HTTP)")
     has_images: ClassVar[bool]
 
@@ -114,6 +116,9 @@ class EndpointBackend(_EndpointBackend):
 class EndpointTranslatorBackend(_EndpointBackend):
     about = gettext_lazy("A language model that translates, on a server with an OpenAI-compatible API.")
     has_images = False
+
+    def reads(self, spec: ModelSpec) -> Mapping[str, str]:
+        return {tag: name for tag, name in self.languages(spec).items() if tag != ENGLISH}
 
     def load(self, spec: ModelSpec) -> LoadedTranslator:
         return self._loaded(spec, EndpointTranslation)
@@ -276,6 +281,12 @@ class EndpointTranslation(_EndpointRequests):
         self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
     ) -> list[GeneratedCaption | FailedImage]:
         contents = [(self.options.prompt_in(language, text=text), text) for text in texts]
+        return self.all(contents, keys=keys, language=language, decoding=decoding)
+
+    def translate_into_english(
+        self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
+    ) -> list[GeneratedCaption | FailedImage]:
+        contents = [(self.options.prompt_into_english(language, text=text), text) for text in texts]
         return self.all(contents, keys=keys, language=language, decoding=decoding)
 
 

@@ -24,6 +24,11 @@ TRANSLATION_PROMPT = (
     "Translate this caption of an image from English into {language} (language code {tag}). "
     "Answer with the translation alone: no introduction, no quotation marks, no other language.\n\n{text}"
 )
+GLOSS_PROMPT = (
+    "Translate this caption of an image from {language} (language code {tag}) into English, as literally as English "
+    "allows: add nothing, leave nothing out, and mend no mistake of its content. "
+    "Answer with the translation alone: no introduction, no quotation marks, no other language.\n\n{text}"
+)
 PARAMETERS = ("max_tokens", "temperature", "top_p", "seed")
 """What of a decoding the protocol has a word for."""
 PROTOCOL_FIELDS = ("model", "messages", "stream", "n", *PARAMETERS)
@@ -79,9 +84,14 @@ class EndpointOptions:
     prices: TokenPrices | None
 
     def prompt_in(self, language: str, *, text: str = "") -> str:
+        return self._filled(self.prompts.get(language, self.prompt), language, text)
+
+    def prompt_into_english(self, language: str, *, text: str) -> str:
+        return self._filled(GLOSS_PROMPT, language, text)
+
+    def _filled(self, pattern: str, language: str, text: str) -> str:
         # Not str.format: what a researcher writes may have braces in it, and the text of a caption too.
         words = {"{language}": self.languages[language], "{tag}": language, "{text}": text}
-        pattern = self.prompts.get(language, self.prompt)
         return re.sub("|".join(map(re.escape, words)), lambda match: words[match[0]], pattern)
 
     def decoded(self, decoding: Decoding, *, seed: int) -> dict[str, Any]:

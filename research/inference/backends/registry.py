@@ -111,6 +111,16 @@ def names_languages(backend: Backend, family: str, options: Mapping[str, Any]) -
     return ask is not None and bool(ask(family, options))
 
 
+def languages_read(backend: TranslatorBackend, spec: ModelSpec) -> Mapping[str, str]:
+    """Map the languages from which a model translates into English to its own codes; none where it cannot.
+
+    Raises
+    ------
+    BackendSettingsError
+    """
+    return backend.reads(spec) if hasattr(backend, "reads") else {}
+
+
 def translator_named(name: str) -> TranslatorBackend:
     """Raises BackendSettingsError."""
     return _entry_named(OWN_TRANSLATORS, TRANSLATORS_GROUP, name)
@@ -172,9 +182,15 @@ class _PackageBackend:
             self._asked("check_decoding", spec, decoding)
 
     def languages(self, spec: ModelSpec) -> Mapping[str, str]:
-        codes = self._asked("languages", spec)
+        return self._codes("languages", spec)
+
+    def reads(self, spec: ModelSpec) -> Mapping[str, str]:
+        return self._codes("reads", spec) if hasattr(self._inner, "reads") else {}
+
+    def _codes(self, method: str, spec: ModelSpec) -> Mapping[str, str]:
+        codes = self._asked(method, spec)
         if not isinstance(codes, Mapping) or not all(isinstance(text, str) for pair in codes.items() for text in pair):
-            raise BackendSettingsError(f"{self._who()} does not say which languages it writes. {self._whom()}")
+            raise BackendSettingsError(f"{self._who()} does not say which languages it knows. {self._whom()}")
         return codes
 
     def load(self, spec: ModelSpec) -> Any:

@@ -1,4 +1,4 @@
-"""Translate from English with models of transformers: M2M-100, NLLB, mBART-50, MarianMT, MADLAD-400 (T5)."""
+"""Translate from English and into it, with transformers: M2M-100, NLLB, mBART-50, MarianMT, MADLAD-400 (T5)."""
 
 from __future__ import annotations
 
@@ -43,6 +43,8 @@ KIND = "AutoModelForSeq2SeqLM"
 NLLB, M2M_100, MBART, MARIAN, T5 = "nllb", "m2m_100", "mbart", "marian", "t5"
 TABLES = {NLLB: language_codes.NLLB, M2M_100: language_codes.M2M_100, MBART: language_codes.MBART_50}
 """Families that get the language as the first token of the output."""
+BOTH_WAYS = (NLLB, M2M_100)
+"""Families that translate between any two of their languages. Of others, the option `languages` must name English."""
 BY_PREFIX = (MARIAN, T5)
 """Families that get it as the first word of the input, such as >>deu<<, or know one language only."""
 OPTIONS = {**COMMON_OPTIONS, "source_language": str}
@@ -78,6 +80,13 @@ class Seq2SeqBackend:
             )
         codes = language_codes.codes(spec.options, TABLES.get(family, {}))
         return {tag: code for tag, code in codes.items() if tag != ENGLISH}
+
+    def reads(self, spec: ModelSpec) -> Mapping[str, str]:
+        family = family_of(spec)
+        if family not in BOTH_WAYS and ENGLISH not in spec.options.get("languages", ()):
+            return {}
+        known = language_codes.ANY if family in BY_PREFIX else self.languages(spec)
+        return {tag: code for tag, code in known.items() if tag != ENGLISH}
 
     def load(self, spec: ModelSpec) -> LoadedTranslator:
         quiet_transformers()
@@ -117,13 +126,15 @@ class Seq2Seq:
     """A loaded model."""
 
     def __init__(self, spec: ModelSpec, folder: Path, codes: Mapping[str, str]) -> None:
-        self._codes, self._family = codes, family_of(spec)
+        self._family = family_of(spec)
         self._loaded = LoadedModel(spec, folder, KIND)
-        english = spec.options.get("source_language", TABLES.get(self._family, {}).get(ENGLISH))
+        table = language_codes.codes(spec.options, {}) | dict(TABLES.get(self._family, {}))
+        english = spec.options.get("source_language", table.get(ENGLISH, ""))
+        self._codes = {**codes, ENGLISH: english}
         tokenizer = self._loaded.library.AutoTokenizer
         arguments = {"src_lang": english} if self._family in TABLES else {}
         self._tokenizer = load_model(spec, tokenizer.from_pretrained, folder, **arguments)
-        self._firsts = {tag: self._first(spec, code) for tag, code in codes.items()} if arguments else {}
+        self._firsts = {tag: self._first(spec, code) for tag, code in self._codes.items()} if arguments else {}
         most = self._loaded.config.max_position_embeddings if self._family in WITH_POSITIONS else None
         self._cut = {"truncation": True, "max_length": min(self._tokenizer.model_max_length, MAX_SOURCE_TOKENS)}
         self._positions = None if most is None else int(most)
@@ -156,6 +167,17 @@ class Seq2Seq:
         for number, output in zip(numbers, outputs, strict=True):
             captions[number] = caption_or_failure(output)
         return captions
+
+    def translate_into_english(
+        self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
+    ) -> list[GeneratedCaption | FailedImage]:
+        if self._family in BY_PREFIX:
+            return self.translate(texts, keys=keys, language=ENGLISH, decoding=decoding)
+        self._tokenizer.src_lang = self._codes[language]
+        try:
+            return self.translate(texts, keys=keys, language=ENGLISH, decoding=decoding)
+        finally:
+            self._tokenizer.src_lang = self._codes[ENGLISH]
 
     def check_length(self, languages: Collection[str], decoding: Decoding) -> None:
         """Refuse translations that may be longer than the model has positions for.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from django.db.models import F
 from django.utils.translation import gettext as _
@@ -21,6 +21,7 @@ from research.inference.backends.captioners import (
     Decoding,
     FailedImage,
     GeneratedCaption,
+    LoadedReader,
     LoadedTranslator,
 )
 from research.inference.backends.endpoint_options import TokenPrices
@@ -311,9 +312,15 @@ def store_captions(model: CaptioningModel, run: Run, outcomes: Sequence[PartOutc
 
 
 def translated_texts(
-    translation: LoadedTranslator, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
+    translation: LoadedTranslator,
+    texts: Sequence[str],
+    *,
+    keys: Sequence[str],
+    language: str,
+    decoding: Decoding,
+    from_it: bool = False,
 ) -> list[GeneratedCaption | FailedImage]:
-    """Translate English texts; one result for each.
+    """Translate English texts into `language`, or from it into English; one result for each.
 
     If memory runs out, the translator keeps the `batch_size` that fitted.
 
@@ -321,8 +328,10 @@ def translated_texts(
     research.inference.backends.captioners.BackendDownError where no text is to blame.
     """
 
+    ask = cast(LoadedReader, translation).translate_into_english if from_it else translation.translate
+
     def translate(chosen: slice) -> list[GeneratedCaption | FailedImage]:
-        made = translation.translate(texts[chosen], keys=keys[chosen], language=language, decoding=decoding)
+        made = ask(texts[chosen], keys=keys[chosen], language=language, decoding=decoding)
         return [checked_caption(one) for one in made]
 
     results, size = computed_apart(

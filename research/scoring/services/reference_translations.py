@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Sequence
-from concurrent.futures import wait
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from time import monotonic
-from traceback import format_exception
-from typing import Any, TypeVar
 from uuid import uuid4
 
-from django.db import DatabaseError, IntegrityError, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 
@@ -26,33 +21,20 @@ from core.people.models import User
 from research.inference.backends import registry
 from research.inference.backends.captioners import BackendSettingsError, Decoding, FailedImage, LoadedTranslator
 from research.inference.models import Translator
-from research.inference.services import model_cache, routing, tracebacks
+from research.inference.services import routing
 from research.inference.services.captioning import check_cost, translated_texts
-from research.inference.services.chunks import RENEW_EVERY_S
 from research.inference.services.executor import SLICE_S, Clock
-from research.inference.services.job_kind import RUN_ERRORS, CrashedImage
-from research.inference.services.model_cache import DeviceThread
+from research.inference.services.job_kind import CrashedImage
 from research.inference.services.routing import needs_of
+from research.inference.services.translating import (
+    GIVEN_UP_AFTER,
+    SKIPPED_AFTER,
+    TranslationFailedError,
+    TranslationSlice,
+    usage_of,
+)
 from research.scoring.models import Reference, ReferenceKind, ReferenceSet, ReferenceTranslation
 from research.scoring.services.references import ReferenceFileError, put_references
-
-log = logging.getLogger(__name__)
-
-Result = TypeVar("Result")
-
-ALONE_AFTER, SKIPPED_AFTER, MAX_ATTEMPTS = 2, 4, 6
-"""After so many attempts in which the worker died: images one by one, then without the one at which it died, then
-none."""
-GIVEN_UP_AFTER = 32
-"""Captions that could not be translated, if none could."""
-
-
-class TranslationFailedError(Exception):
-    """The translation cannot continue; the message says why."""
-
-    def __init__(self, message: str, traceback: str = "") -> None:
-        super().__init__(message)
-        self.traceback = traceback
 
 
 def start_translations(
@@ -206,7 +188,7 @@ def execute_translation(*, translation_id: int, clock: Clock, slice_s: float = S
     if row is None:
         return False
     with leases.working_for(row.made.created_by):
-        return _TranslationSlice(row, clock, slice_s).execute()
+        return _ReferenceSlice(row, clock, slice_s).execute()
     return False
 
 
@@ -219,60 +201,22 @@ class _ImageTexts:
     people: list[str] = field(default_factory=list)
 
 
-class _TranslationSlice:
+class _ReferenceSlice(TranslationSlice):
     """One worker's slice of time on one translation."""
 
     def __init__(self, row: ReferenceTranslation, clock: Clock, slice_s: float) -> None:
-        self.row, self.clock = row, clock
-        self._slice_s = slice_s
-        self._tag = row.made.language_id
-        self._decoding = Decoding.from_stored(row.decoding)
+        decoding = Decoding.from_stored(row.decoding)
+        super().__init__(row, clock, slice_s, language=row.made.language_id, decoding=decoding)
         self._last_failure: FailedImage | None = None
 
-    def execute(self) -> bool:
-        try:
-            if self.row.attempts > MAX_ATTEMPTS:
-                message = _("The worker died %(count)s times at this translation.")
-                raise TranslationFailedError(message % {"count": self.row.attempts - 1})
-            self._begin()
-            translation = self._load()
-            ends_at = monotonic() + self._slice_s
-            while texts := self._next_texts(translation.batch_size):
-                self._translate(translation, texts)
-                if monotonic() >= ends_at:
-                    return self._release()
-            self._finish()
-        except TranslationFailedError as failed:
-            self._end(error=str(failed), traceback=tracebacks.shown_traceback(failed.traceback))
-        except RUN_ERRORS as error:
-            self._end(error=str(error))
-        return False
-
-    def _begin(self) -> None:
+    def begin(self) -> None:
         row = self.row
         if row.english is None or (row.is_mixed and row.mixed_with is None):
             raise TranslationFailedError(_("The captions to translate were removed."))
         if row.cursor == 0:
             digests = {"english_digest": row.english.digest}
             digests["mixed_digest"] = row.mixed_with.digest if row.mixed_with else ""
-            self._renew(total=self._images().count(), **digests)
-
-    def _load(self) -> LoadedTranslator:
-        try:
-            translation = self._meanwhile(lambda: model_cache.translation(self.row.translator))
-            check_length = getattr(translation, "check_length", None)
-            if check_length is not None:
-                check_length([self._tag], self._decoding)
-        except (DatabaseError, LeaseLostError, *RUN_ERRORS):
-            raise
-        except Exception as error:
-            log.exception("Translation %s: the translator was not loaded.", self.row.pk)
-            message = _("The translator cannot be loaded (%(error)s). The traceback is below.")
-            raise TranslationFailedError(
-                message % {"error": type(error).__name__}, "".join(format_exception(error))
-            ) from error
-        self._renew(described=dict(translation.describe()))
-        return translation
+            self.renew(total=self._images().count(), **digests)
 
     def _images(self) -> QuerySet[Reference, int]:
         """Those with captions to read, by primary key."""
@@ -280,11 +224,9 @@ class _TranslationSlice:
         rows = Reference.objects.filter(reference_set__in=sets).order_by("image_id")
         return rows.values_list("image_id", flat=True).distinct()
 
-    def _next_texts(self, size: int) -> dict[int, _ImageTexts]:
+    def next_texts(self, size: int) -> dict[int, _ImageTexts]:
         """Read the captions of the next images: about as many as the translator takes at once."""
         row = self.row
-        if row.attempts > ALONE_AFTER:
-            size = 1
         image_ids = list(self._images().filter(image_id__gt=row.cursor)[: max(1, size)])
         keys = dict(Image.objects.filter(pk__in=image_ids).values_list("pk", "sha256"))
         texts = {pk: _ImageTexts(keys[pk]) for pk in image_ids}
@@ -299,21 +241,21 @@ class _TranslationSlice:
             chosen[pk] = one
         return chosen
 
-    def _translate(self, translation: LoadedTranslator, texts: dict[int, _ImageTexts]) -> None:
+    def translate(self, translation: LoadedTranslator, texts: dict[int, _ImageTexts]) -> None:
         captions = {pk: list(one.people) for pk, one in texts.items()}
         if self.row.attempts > SKIPPED_AFTER:
             failed: list[FailedImage] = [CrashedImage(_("The worker died while it translated it.")) for _pk in texts]
         else:
             lines = [(pk, text) for pk, one in texts.items() for text in one.english]
             keys = [f"{texts[pk].key} {number}" for number, (pk, _text) in enumerate(lines)]
-            results = self._meanwhile(
+            results = self.meanwhile(
                 lambda: (
                     translated_texts(
                         translation,
                         [text for _pk, text in lines],
                         keys=keys,
-                        language=self._tag,
-                        decoding=self._decoding,
+                        language=self.tag,
+                        decoding=self.decoding,
                     )
                     if lines
                     else []
@@ -324,7 +266,7 @@ class _TranslationSlice:
                 if not isinstance(one, FailedImage):
                     captions[pk].append(one.text)
         self._last_failure = failed[-1] if failed else self._last_failure
-        self._store(captions, failed=len(failed), usage=_usage_of(translation))
+        self._store(captions, failed=len(failed), usage=usage_of(translation))
         self._check_going_on(translation)
 
     def _store(self, captions: dict[int, list[str]], *, failed: int, usage: tuple[int, int]) -> None:
@@ -333,7 +275,7 @@ class _TranslationSlice:
             # Lock in the same order as the deletion of a set.
             if not ReferenceSet.objects.select_for_update(no_key=True).filter(pk=self.row.made_id).exists():
                 raise LeaseLostError(self.row.pk)
-            self._renew(
+            self.renew(
                 cursor=last,
                 attempts=0,
                 done=F("done") + len(captions),
@@ -358,35 +300,11 @@ class _TranslationSlice:
             _("No caption could be translated. The last failure: %(reason)s") % {"reason": reason}, traceback
         )
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
         if not has_made(self.row):
             self._give_up()
         made = Reference.objects.filter(reference_set=self.row.made_id).order_by().values_list("image_id", flat=True)
         gone = sorted(set(made.distinct()) - set(self._images()))
         if gone:
             put_references(reference_set=self.row.made, captions={pk: [] for pk in gone}, now=self.clock())
-        self._end()
-
-    def _release(self) -> bool:
-        leases.queue_again(self.row)
-        return True
-
-    def _end(self, **about: Any) -> None:
-        leases.finish_row(self.row, now=self.clock(), **about)
-
-    def _renew(self, **values: Any) -> None:
-        self.row.lease_until = leases.renewed_lease(self.row, now=self.clock(), **values)
-
-    def _meanwhile(self, compute: Callable[[], Result]) -> Result:
-        """Compute in the thread of models, while this one renews the lease."""
-        with DeviceThread() as device:
-            result = device.submit(compute)
-            while not wait([result], timeout=RENEW_EVERY_S).done:
-                self._renew()
-        return result.result()
-
-
-def _usage_of(translation: LoadedTranslator) -> tuple[int, int]:
-    """Read how many tokens an endpoint has counted since the last time."""
-    take: Callable[[], tuple[int, int]] | None = getattr(translation, "take_usage", None)
-    return (0, 0) if take is None else take()
+        self.end()

@@ -1,0 +1,192 @@
+"""Have captions translated into English for managers who do not read them. Only managers ever see a gloss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, QuerySet
+from django.utils.translation import gettext as _
+
+from annotation.models import Caption, Gloss, GlossRequest, Round, Tally
+from annotation.selectors.glosses import GlossTranslator, captions_without_gloss
+from annotation.selectors.marks import SHOWN_STATES
+from core.jobs.models import OPEN_STATES, JobState
+from core.jobs.services import leases
+from core.languages.models import Language
+from core.languages.rules.registry import ENGLISH
+from core.people.models import Project, User
+from core.people.services import audit_log
+from research.inference.backends.captioners import Decoding, FailedImage, LoadedTranslator
+from research.inference.services import routing
+from research.inference.services.captioning import check_cost, translated_texts
+from research.inference.services.executor import SLICE_S, Clock
+from research.inference.services.translating import (
+    GIVEN_UP_AFTER,
+    SKIPPED_AFTER,
+    TranslationFailedError,
+    TranslationSlice,
+    usage_of,
+)
+
+DECODING = Decoding(max_tokens=200)
+"""(ours) Greedy, and long enough for the longest captions."""
+LATE_BY = timedelta(minutes=1)
+"""(ours) How long a submission may take from its time to its commit."""
+
+
+class GlossError(Exception):
+    """Captions cannot be translated so; the message says why."""
+
+
+def ask_for_glosses(
+    *,
+    project: Project,
+    languages: Sequence[Language],
+    by_whom: GlossTranslator,
+    keeps_up: bool,
+    by: User,
+    now: datetime,
+) -> list[GlossRequest]:
+    """Request glosses of the captions in `languages` that have none; those of another translator are replaced.
+
+    Then call `annotation.tasks.ask_for_glosses_of`.
+
+    Raises
+    ------
+    GlossError
+    """
+    translator = by_whom.translator
+    if lacking := [language.name for language in languages if language.pk not in by_whom.reads]:
+        message = _("“%(name)s” does not translate from %(languages)s into English.")
+        raise GlossError(message % {"name": translator.name, "languages": ", ".join(sorted(lacking))})
+    requests = []
+    with transaction.atomic():
+        for language in sorted(languages, key=lambda one: one.pk):
+            values: dict[str, Any] = {"translator": translator, "queue": by_whom.queue, "keeps_up": keeps_up}
+            values |= {"asked_by": by, "asked_at": now, "state": JobState.QUEUED, "lease_until": None, "attempts": 0}
+            values |= {"error": "", "traceback": "", "finished_at": None}
+            request, _new = GlossRequest.objects.update_or_create(project=project, language=language, defaults=values)
+            made = _made_in(project, language)
+            made.exclude(translator=translator, problem="").delete()
+            details = {"translator": translator.name, "keeps_up": keeps_up}
+            about = language.english_name
+            audit_log.record(project=project, action="glosses.asked", about=about, by=by, now=now, details=details)
+            requests.append(request)
+    return requests
+
+
+def delete_glosses(*, project: Project, language: Language, by: User, now: datetime) -> None:
+    """Stop translating, and delete what was translated."""
+    with transaction.atomic():
+        # First the request: without it, no worker stores another one.
+        GlossRequest.objects.filter(project=project, language=language).delete()
+        _made_in(project, language).delete()
+        audit_log.record(project=project, action="glosses.deleted", about=language.english_name, by=by, now=now)
+
+
+def _made_in(project: Project, language: Language) -> QuerySet[Gloss]:
+    return Gloss.objects.filter(caption__round__project=project, caption__round__language=language)
+
+
+def forget_glosses(*, captions: QuerySet[Caption], rounds: Sequence[Round]) -> None:
+    """Delete the glosses of captions that changed; call it in the transaction that changed them."""
+    Gloss.objects.filter(caption__in=captions).delete()
+    for round in rounds:
+        done = GlossRequest.objects.filter(project=round.project_id, language=round.language_id, state=JobState.DONE)
+        done.filter(keeps_up=True).update(state=JobState.QUEUED, lease_until=None)
+
+
+def requests_waiting(*, now: datetime) -> list[int]:
+    """List requests to send to workers; those that keep up are queued again once captions have come."""
+    newer = Tally.objects.filter(
+        round__project=OuterRef("project"),
+        round__language=OuterRef("language"),
+        last_at__gt=OuterRef("finished_at") - LATE_BY,
+    )
+    done = GlossRequest.objects.filter(Exists(newer), keeps_up=True, state=JobState.DONE)
+    done.update(state=JobState.QUEUED, lease_until=None, attempts=0)
+    return leases.rows_to_nudge(GlossRequest.objects.all(), now=now)
+
+
+def is_for_another(*, request_id: int, now: datetime) -> bool:
+    """Whether the translator does not fit this process, and fits another listening worker."""
+    request = GlossRequest.objects.filter(pk=request_id, state__in=OPEN_STATES).select_related("translator").first()
+    if request is None:
+        return False
+    return routing.is_for_another(routing.needs_of(request.translator), queue=request.queue, now=now)
+
+
+def execute_request(*, request_id: int, clock: Clock, slice_s: float = SLICE_S) -> bool:
+    """Translate for at most `slice_s`; returns whether there is more to do."""
+    rows = GlossRequest.objects.filter(pk=request_id).select_related("translator", "asked_by", "project")
+    request = leases.claim(rows, now=clock())
+    if request is None:
+        return False
+    with leases.working_for(request.asked_by):
+        tag = request.language_id
+        return _GlossSlice(request, clock, slice_s, language=tag, decoding=DECODING, writes=ENGLISH).execute()
+    return False
+
+
+class _GlossSlice(TranslationSlice):
+    """One worker's slice of time on one request."""
+
+    def next_texts(self, size: int) -> list[Caption]:
+        return list(captions_without_gloss(self.row.project_id, self.tag).order_by("pk")[:size])
+
+    def translate(self, translation: LoadedTranslator, texts: list[Caption]) -> None:
+        used = (self.row.input_tokens, self.row.output_tokens)
+        check_cost(getattr(translation, "prices", None), used)
+        if self.row.attempts > SKIPPED_AFTER:
+            results: list[Any] = [FailedImage(_("The worker died while it translated it.")) for _caption in texts]
+        else:
+            results = self.meanwhile(
+                lambda: translated_texts(
+                    translation,
+                    [caption.text for caption in texts],
+                    keys=[str(caption.pk) for caption in texts],
+                    language=self.tag,
+                    decoding=self.decoding,
+                    from_it=True,
+                )
+            )
+        self._store(texts, results, usage=usage_of(translation))
+        self._check_going_on(results)
+
+    def _store(self, captions: list[Caption], results: Sequence[Any], *, usage: tuple[int, int]) -> None:
+        about = {"translator": self.row.translator, "version": _version_of(self.row), "made_at": self.clock()}
+        with transaction.atomic():
+            # Captions before the request, as where one is rewritten; and what was rewritten meanwhile is left out.
+            rows = Caption.objects.select_for_update(no_key=True, of=("self",)).order_by("pk")
+            kept = rows.filter(pk__in=[caption.pk for caption in captions], state__in=SHOWN_STATES)
+            texts = dict(kept.values_list("pk", "text"))
+            used = {"input_tokens": F("input_tokens") + usage[0], "output_tokens": F("output_tokens") + usage[1]}
+            self.renew(attempts=0, **used)
+            Gloss.objects.bulk_create(
+                (
+                    Gloss(caption=caption, text=getattr(one, "text", ""), problem=getattr(one, "reason", ""), **about)
+                    for caption, one in zip(captions, results, strict=True)
+                    if texts.get(caption.pk) == caption.text
+                ),
+                ignore_conflicts=True,
+            )
+        self.row.attempts = 0
+        self.row.refresh_from_db(fields=["input_tokens", "output_tokens"])
+
+    def _check_going_on(self, results: Sequence[Any]) -> None:
+        made = Gloss.objects.filter(caption__round__project=self.row.project_id, caption__round__language=self.tag)
+        if made.filter(problem="").exists() or made.count() < GIVEN_UP_AFTER:
+            return
+        reason = next((one.reason for one in reversed(results) if isinstance(one, FailedImage)), "")
+        raise TranslationFailedError(
+            _("No caption could be translated. The last failure: %(reason)s") % {"reason": reason}
+        )
+
+
+def _version_of(request: GlossRequest) -> str:
+    """What identifies the translator: the source has its commit, or it told the digest of its files."""
+    known = (request.translator.source, *(request.described.get(name, "") for name in ("model", "revision", "files")))
+    return ", ".join(dict.fromkeys(str(one) for one in known if one))[:200]
