@@ -57,7 +57,13 @@ def path(round) -> str:
 
 
 def ask(round: Round, by: User, **about: Any) -> GlossRequest:
-    asked: dict[str, Any] = {"project": round.project, "languages": [round.language], "by": by, "now": NOW, "keeps_up": False}
+    asked: dict[str, Any] = {
+        "project": round.project,
+        "languages": [round.language],
+        "by": by,
+        "now": NOW,
+        "keeps_up": False,
+    }
     return glosses.ask_for_glosses(**asked | {"by_whom": gloss_translators(round.project)[0]} | about)[0]
 
 
