@@ -9,6 +9,7 @@ from annotation.models import (
     CaptionItem,
     CaptionTask,
     CorrectionRequest,
+    DetailDecision,
     Exclusion,
     Feedback,
     Gloss,
@@ -50,6 +51,7 @@ look_up(CorrectionRequest, "caption", "by", "at", "answered_at")
 look_up(SpotCheck, "caption", "by", "at", "is_rating_right", "level")
 look_up(Gloss, "caption", "translator", "version", "made_at")
 look_up(GlossRequest, "project", "language", "translator", "keeps_up", "state", "asked_by", "asked_at")
+look_up(DetailDecision, "caption", "by", "at", "is_left_out")
 look_up(Feedback, "round", "person", "by", "at", "acknowledged_at", list_filter=("project",))
 look_up(AnnotatorStatus, "project", "language", "person", "state", "by", "at", list_filter=("project", "state"))
 look_up(Exclusion, "project", "language", "person", "captions", "by", "at", "undone_at", list_filter=("project",))

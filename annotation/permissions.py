@@ -119,6 +119,13 @@ def caption_managed_by(user: User | AnonymousUser, slug: str, caption_id: int) -
     return get_object_or_404(captions, pk=caption_id, round__project=project)
 
 
+def any_caption_managed_by(user: User | AnonymousUser, slug: str, caption_id: int) -> Caption:
+    """Return a caption in the project `slug`, which `user` manages, even one from a file."""
+    project = project_for(user, slug, Role.MANAGER)
+    captions = Caption.objects.select_related("round__project", "round__language", "author")
+    return get_object_or_404(captions, pk=caption_id, round__project=project)
+
+
 def batch_managed_by(user: User | AnonymousUser, slug: str, batch_id: UUID) -> Batch:
     """Return a batch of any kind and person in a round of the project `slug`, which `user` manages."""
     project = project_for(user, slug, Role.MANAGER)

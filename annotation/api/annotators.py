@@ -18,7 +18,9 @@ from annotation.forms.campaign import AnnotatorDecision, DecisionForm
 from annotation.forms.checks import FeedbackTextForm
 from annotation.models import AnnotatorState, Exclusion
 from annotation.permissions import batch_managed_by, feedback_readers, language_of, round_of
+from annotation.rules.writing_marks import MarkKind
 from annotation.selectors.campaign import PersonRow, language_page, may_be_decided_about
+from annotation.selectors.marks import marks_of_person
 from annotation.services import annotator_status, reassignment
 from core.allocation.models import Batch, BatchState
 from core.languages.models import Language
@@ -29,6 +31,7 @@ from core.people.api.pseudonyms import person_called
 from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.models import Project, Role, User
+from core.people.permissions import project_for
 from core.people.rules.pseudonyms import pseudonym
 
 api = ApiOperations("projects")
@@ -67,6 +70,16 @@ NewFeedbackSerializer = form_shape(
 )
 
 
+class MarkSerializer(serializers.Serializer[Any]):
+    kind = serializers.ChoiceField(MarkKind.choices)
+    captions = serializers.ListField(child=serializers.IntegerField(), help_text="Their IDs, the newest first.")
+
+
+class MarksSerializer(serializers.Serializer[Any]):
+    looked_at = serializers.IntegerField(help_text="How many of the newest captions were looked at.")
+    results = MarkSerializer(many=True)
+
+
 class MoveSerializer(serializers.Serializer[Any]):
     annotator = serializers.CharField(help_text="The pseudonym of the person who gets the batch.")
 
@@ -81,6 +94,20 @@ class MovedBatchSerializer(serializers.Serializer[Any]):
 def annotator_list(request: Request, slug: str, tag: str) -> Response:
     project, language = language_of(person_asking(request), slug, tag, Role.MANAGER)
     return Response({"results": _annotators(project, language)})
+
+
+@api.get(
+    "annotator_marks",
+    "Marks on an annotator's newest captions",
+    MarksSerializer,
+    description="What may be worth a look. A mark proves nothing: docs/statistics.md says how often each is wrong.",
+)
+def annotator_marks(request: Request, slug: str, pseudonym: str) -> Response:
+    project = project_for(person_asking(request), slug, Role.MANAGER)
+    person = person_called(pseudonym, project, User.objects.filter(captions__round__project=project).distinct())
+    marks = marks_of_person(project, person)
+    found = [{"kind": kind, "captions": [one.pk for one in of_kind]} for kind, of_kind in marks.captions.items()]
+    return Response({"looked_at": marks.looked_at, "results": found})
 
 
 @api.post(

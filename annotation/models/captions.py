@@ -80,6 +80,24 @@ class Caption(models.Model):
         return f"caption of image {self.image_id} in round {self.round_id}"
 
 
+class DetailDecision(models.Model):
+    """A manager's decision about a caption in which something private was found; about no later text of it."""
+
+    caption = models.OneToOneField(Caption, on_delete=models.CASCADE, related_name="detail_decision")
+    is_left_out = models.BooleanField(help_text="Whether the caption no longer counts for it, or is left as it is.")
+    text_sha256 = models.CharField(max_length=64, help_text="Of the text that was decided about.")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(condition=~Q(text_sha256=""), name="detail_decision_about_a_text"),
+        ]
+
+    def __str__(self) -> str:
+        return f"caption {self.caption_id}"
+
+
 class CorrectionRequest(models.Model):
     """A manager's return of a caption with a note, and its earlier text; answered when it is rewritten."""
 

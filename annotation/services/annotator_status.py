@@ -143,8 +143,10 @@ def _excluded_work(project: Project, person: User, rounds: list[Round]) -> Any:
     last = withdrawn.aggregate(last=Max("withdrawn_at"))["last"]
     rated = Q(verdict__batch__submitted_at__gt=last) if last else Q(verdict__isnull=False)
     excluded = Q(item__caption__state=CaptionState.EXCLUDED) | rated
+    theirs = Assignment.objects.filter(excluded, person=person, batch__pool__round__in=rounds)
+    # Decided about one by one.
     return Assignment.objects.filter(
-        pk__in=Assignment.objects.filter(excluded, person=person, batch__pool__round__in=rounds).values("pk")
+        pk__in=theirs.exclude(item__caption__detail_decision__is_left_out=True).values("pk")
     )
 
 

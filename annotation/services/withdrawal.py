@@ -46,7 +46,7 @@ def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now
     for round in written_in:
         leave_out_of_references(round=round, images=images[round.pk], now=now)
     for round in written_in:
-        _drawn_anew(round)
+        draw_anew(round)
     return counted
 
 
@@ -61,7 +61,7 @@ def _leave_corrections(person: User, pools: QuerySet[Pool]) -> None:
     set_aside(assignments=Assignment.objects.filter(pk__in=to_correct.values("pk")))
 
 
-def _drawn_anew(round: Round) -> None:
+def draw_anew(round: Round) -> None:
     """Mark the figures of the rounds that verify `round` stale, and draw captions for those that are gone."""
     for verifying in Round.objects.filter(kind=RoundKind.VERIFICATION, verifies=round).order_by("pk"):
         tallies.figures_changed(round_id=verifying.pk)

@@ -20,6 +20,7 @@ from annotation.forms.releases import ReleaseForm
 from annotation.models import Release
 from annotation.pages.releases import image_page, images_page, project_image_page, release_page, wanted_of
 from annotation.permissions import image_for, is_assigned_image, release_for
+from annotation.selectors.details import undecided_for_release
 from annotation.selectors.releases import images_left_out, missing_for_release, releases_of
 from annotation.services import releases as services
 from annotation.services.references import use_release_as_references
@@ -54,7 +55,7 @@ def release_create(request: HttpRequest, slug: str) -> HttpResponse:
             tasks.ask_for_release(release.pk)
             return redirect("annotation:release-show", slug, release.number)
     context = {"project": project, "form": form, "lacking": [] if form.is_bound else missing_for_release(project)}
-    context["left_out"] = len(images_left_out(project))
+    context |= {"left_out": len(images_left_out(project)), "undecided": undecided_for_release(project)}
     return render(request, "annotation/release_create.html", context, status=422 if form.is_bound else 200)
 
 

@@ -16,6 +16,7 @@ from annotation.selectors.marks import marks_by_caption
 from annotation.services import batches
 from core.people.defaults import WRITING_MARKS
 from core.people.models import ConsentText
+from core.people.rules.pseudonyms import pseudonym
 from core.people.services.consent import give_consent, publish_consent_text
 from research.inference.models import Translator
 from research.inference.models.registered import TRANSLATED
@@ -144,6 +145,9 @@ def test_a_page_of_an_annotator_counts_marks_and_links_to_the_captions(marked: C
     assert page.context["marks"].captions == {kind: [marked] if kind in ("pasted", "away") else [] for kind in MarkKind}
     link = f"annotator={author.pk}&amp;after={marked.image_id - 1}#caption-{marked.pk}"
     assert page.content.decode().count(link) == 2
+    address = reverse("api:annotator-marks", args=[project.slug, pseudonym(project, author.pk)])
+    answer = client_of(project.created_by).get(address).json()
+    assert (answer["looked_at"], answer["results"][0]) == (2, {"kind": "pasted", "captions": [marked.pk]})
 
 
 def test_what_was_noted_says_nothing_about_a_caption_that_was_rewritten(marked: Caption) -> None:

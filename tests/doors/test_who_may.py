@@ -54,6 +54,7 @@ OF_NO_PROJECT = {"slug", "tag", "layout", "name", "kind", "key", "position", "ac
 """Arguments that stand for nothing that a project has."""
 PAGES_OF_OPERATIONS = {
     "annotator-list": "annotation:annotator-status-show",
+    "annotator-marks": "annotation:annotator-marks",
     "candidates-list": "corpora:candidates-list",
     "caption-list": "annotation:samples-show",
     "collection-images": "images:collection-show",
@@ -66,6 +67,7 @@ PAGES_OF_OPERATIONS = {
     "feedback-list": "annotation:check-show",
     "gold-list": "sxs_eval:gold-list",
     "image-list": "annotation:image-show",
+    "details-list": "annotation:details-show",
     "export-show": "exports:export-show",
     "import-list": "imports:import-create",
     "import-report": "images:import-export",

@@ -226,6 +226,7 @@ def make_world(media: Path) -> World:
     known["api:annotator-decide pseudonym"] = [pseudonym(project, seeded.ann.pk)]
     for name in ("conversation:report-send", "api:report-send"):
         known[f"{name} kind"] = ["captions"]
+    known["api:annotator-marks pseudonym"] = [pseudonym(project, seeded.ann.pk)]
     for name in ("people:member-remove", "api:member-remove"):
         known[f"{name} pk"] = [Membership.objects.get(project=project, user=bob).pk]
     known["api:player-decide pseudonym"] = [pseudonym(project, player.user_id)]
