@@ -184,6 +184,8 @@ ACCOUNT_RATE_LIMITS = {
     "signup": "120/m/ip",
     "new_player": "4/20s/ip,60/h/ip",
     "arrive": "120/m/key",
+    "personal_link": "120/m/ip",
+    "mail_link": "5/h/user",
 }
 SIGN_IN_PROVIDERS = {one.id: one for one in _environment.sign_in_providers()}
 SOCIALACCOUNT_ADAPTER = "core.people.allauth_adapter.ProviderAdapter"

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from core.people.views import invitations, profile, projects, translations
+from core.people.views import invitations, personal_links, profile, projects, translations
 
 app_name = "people"
 urlpatterns = [
@@ -21,6 +21,9 @@ urlpatterns = [
     path("projects/<slug:slug>/webhooks/<int:webhook_id>/off/", projects.webhook_turn_off, name="webhook-turn-off"),
     path("projects/<slug:slug>/deliveries/<int:delivery_id>/retry/", projects.delivery_retry, name="delivery-retry"),
     path("join/<str:token>/", profile.invitation_accept, name="invitation-accept"),
+    path("link/new/", personal_links.link_renew, name="link-renew"),
+    path("link/<str:token>/", personal_links.link_open, name="link-open"),
+    path("projects/<slug:slug>/people/<int:pk>/link/revoke/", personal_links.link_revoke, name="link-revoke"),
     path("projects/<slug:slug>/consent/", profile.consent_give, name="consent-give"),
     path("projects/<slug:slug>/consent/withdraw/", profile.consent_withdraw, name="consent-withdraw"),
     path("projects/<slug:slug>/log/", projects.log_show, name="log-show"),

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from core.languages.models import Language
 from core.people.forms.fields import NameCharField, currency_field, rate_field
 from core.people.forms.invitations import MAX_PLACES
-from core.people.forms.profile import JoinForm
+from core.people.forms.profile import ACCOUNT, JoinForm
 from core.people.models import ConsentText, Role
 from office.recruitment.models import (
     MAX_ADDRESS_CHARACTERS,
@@ -217,7 +217,7 @@ class ArrivalForm(JoinForm):
 
     def __init__(self, *args: Any, study: Study, text: ConsentText | None, **kwargs: Any) -> None:
         super().__init__(*args, invitation=study, user=None, text=text, **kwargs)
-        self._drop("username", "email", "password")
+        self._drop(*ACCOUNT)
         self.makes_account = False
         if study.role == Role.ANNOTATOR:
             self.fields["reads_english"].help_text = ""

@@ -45,6 +45,7 @@ def page(visit: Visit, project: Project, request: Any) -> Page:
 
 
 def fill_in(page: Page) -> None:
+    page.get_by_label("Make an account with a password").check()
     page.get_by_label("User name").fill("somchai")
     password = page.get_by_label("Password", exact=True)
     password.fill(PASSWORD)

@@ -227,7 +227,7 @@ def make_world(media: Path) -> World:
     for name in ("conversation:report-send", "api:report-send"):
         known[f"{name} kind"] = ["captions"]
     known["api:annotator-marks pseudonym"] = [pseudonym(project, seeded.ann.pk)]
-    for name in ("people:member-remove", "api:member-remove"):
+    for name in ("people:member-remove", "people:link-revoke", "api:member-remove"):
         known[f"{name} pk"] = [Membership.objects.get(project=project, user=bob).pk]
     known["api:player-decide pseudonym"] = [pseudonym(project, player.user_id)]
     known["api:rater-decide pseudonym"] = [pseudonym(project, rita.pk)]

@@ -129,9 +129,24 @@ class Admission(Protocol):
     languages: Any
 
 
+BY_LINK, BY_PASSWORD = "link", "password"
+ACCOUNT = ("way", "username", "email", "password")
+
+
+class LinkMailForm(forms.Form):
+    email = forms.EmailField(label=_("E-mail address"), widget=forms.EmailInput(attrs={"autocomplete": "email"}))
+
+
 class JoinForm(LanguagesForm):
     """What somebody gives when they accept an invitation; without `user` also their new account."""
 
+    way = forms.ChoiceField(
+        label=_("How you sign in"),
+        choices=[(BY_LINK, _("Start now, with a personal link")), (BY_PASSWORD, _("Make an account with a password"))],
+        initial=BY_LINK,
+        required=False,
+        widget=forms.RadioSelect(attrs={"class": "choices choices--sentences"}),
+    )
     username = forms.CharField(
         label=_("User name"),
         max_length=150,
@@ -174,10 +189,15 @@ class JoinForm(LanguagesForm):
         super().__init__(*args, languages=languages, user=user, **kwargs)
         self.makes_account = user is None
         if user is not None:
-            self._drop("username", "email", "password")
+            self._drop(*ACCOUNT)
             self.initial["reads_english"] = user.reads_english
         else:
             self.initial["email"] = getattr(invitation, "email", "") if invitation.places == 1 else ""
+            if needs_consent(invitation.role):
+                # Whoever starts with a link leaves them empty.
+                self.fields["username"].required = self.fields["password"].required = False
+            else:
+                self._drop("way")
         if invitation.role == Role.RATER or (invitation.role not in JUDGES and not languages):
             self._drop("reads_english")
         if needs_consent(invitation.role) and text is not None:
@@ -204,7 +224,7 @@ class JoinForm(LanguagesForm):
 
     @property
     def account_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in ("username", "email", "password") if name in self.fields]
+        return [self[name] for name in ACCOUNT[1:] if name in self.fields]
 
     @property
     def language_choices(self) -> list[tuple[Language, forms.BoundField]]:
@@ -217,8 +237,8 @@ class JoinForm(LanguagesForm):
         return [*levels, *(self[name] for name in ("reads_english",) if name in self.fields)]
 
     def clean_username(self) -> str:
-        cleaned: str = get_adapter().clean_username(self.cleaned_data["username"])
-        return cleaned
+        name: str = self.cleaned_data["username"]
+        return str(get_adapter().clean_username(name)) if name else ""
 
     def clean_email(self) -> str:
         return User.objects.normalize_email(self.cleaned_data["email"])
@@ -233,6 +253,14 @@ class JoinForm(LanguagesForm):
             )
         if not self.makes_account:
             return cleaned
+        if cleaned.get("way") == BY_LINK:
+            for name in ACCOUNT[1:]:
+                cleaned[name] = ""
+                self.errors.pop(name, None)
+            return cleaned
+        for name in ("username", "password"):
+            if not cleaned.get(name) and name not in self.errors:
+                self.add_error(name, self.fields[name].error_messages["required"])
         if cleaned.get("password"):
             self._check_password(cleaned)
         return cleaned

@@ -1,6 +1,6 @@
 """Accounts, projects, roles per project, language skills, invitations by link, and consent."""
 
-from core.people.models.accounts import Accounts, AnsweredRequest, ApiToken, Session, User
+from core.people.models.accounts import Accounts, AnsweredRequest, ApiToken, PersonalLink, Session, User
 from core.people.models.invitations import (
     UNFINISHED_MAILS,
     Invitation,
@@ -47,6 +47,7 @@ __all__ = [
     "OnWithdrawal",
     "OutgoingMail",
     "Owned",
+    "PersonalLink",
     "Project",
     "ProjectDeletion",
     "ProvidedRole",

@@ -72,6 +72,18 @@ class ApiToken(models.Model):
         return f"{self.name} of {self.user_id}"
 
 
+class PersonalLink(models.Model):
+    """The address that signs in somebody without a password; only its digest is stored. Each person has one at most."""
+
+    user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="personal_link")
+    digest = models.CharField(max_length=64, unique=True)
+    made_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"link of {self.user_id}"
+
+
 class AnsweredRequest(models.Model):
     """What a program's request with a key was answered, for when it is sent again. `digest` is of what was sent."""
 

@@ -8,8 +8,9 @@ from typing import Any
 from django.db.models import Q
 from django.utils.crypto import salted_hmac
 
-from core.people.models import Session, User
+from core.people.models import PersonalLink, Session, User
 from core.people.rules.devices import device_of
+from core.people.rules.roles import CONTRIBUTORS
 
 
 def owner_of(email: str) -> User | None:
@@ -26,6 +27,20 @@ def account_named(name: str) -> User | None:
     accounts = User.objects.filter(Q(email=lower) | Q(username__iexact=name))
     named = [user for user in accounts if lower in (user.email, user.username.lower())]
     return min(named, key=lambda user: user.email != lower, default=None)
+
+
+def person_of_link(digest: str, *, now: datetime) -> User | None:
+    """Return whom a personal link signs in: somebody who only writes, rates or plays, in a project that goes on.
+
+    An account with a password or another role is never signed in to by it.
+    """
+    link = PersonalLink.objects.filter(digest=digest, expires_at__gt=now, user__is_active=True)
+    found = link.select_related("user").first()
+    if found is None or found.user.has_usable_password() or found.user.is_staff or found.user.is_superuser:
+        return None
+    roles = list(found.user.memberships.values_list("role", "project__archived_at"))
+    goes_on = any(archived_at is None for _role, archived_at in roles)
+    return found.user if goes_on and CONTRIBUTORS.issuperset(role for role, _archived_at in roles) else None
 
 
 SALT = "people.sessions"

@@ -24,6 +24,7 @@ from core.people.models import (
     InvitationUse,
     LanguageSkill,
     Membership,
+    PersonalLink,
     Session,
     User,
 )
@@ -107,6 +108,8 @@ def _account(person: User) -> Iterator[ExportPart]:
     columns = ("name", "prefix", "may_write", "created_at", "expires_at", "last_used_at", "revoked_at")
     about = _("Names of the tokens with which programs act for you, without the tokens themselves.")
     yield ExportPart("tokens", about, tokens.values(*columns))
+    links = PersonalLink.objects.filter(user=person).values("made_at", "expires_at")
+    yield ExportPart("personal-link", _("When your personal link was made, without the link itself."), links)
     sessions = Session.objects.filter(person=person.pk).order_by("signed_in_at", "expire_date")
     shown = sessions.values("signed_in_at", "seen_at", "address", "user_agent", "expire_date")
     yield ExportPart("sessions", _("Where you are signed in, without the keys of the sessions."), shown)

@@ -118,6 +118,7 @@ def members_of(project: Project, asked: str | None = None) -> tuple[Page[Any], l
     skills = LanguageSkill.objects.select_related("language").order_by("language__english_name")
     people = (
         User.objects.filter(pk__in=Membership.objects.filter(project=project).values("user"))
+        .select_related("personal_link")
         .order_by("username")
         .prefetch_related(
             Prefetch("memberships", queryset=memberships, to_attr="here"), Prefetch("language_skills", queryset=skills)

@@ -29,6 +29,7 @@ from core.people.models import (
     LanguageLevel,
     LanguageSkill,
     Membership,
+    PersonalLink,
     Project,
     Role,
     Session,
@@ -114,7 +115,8 @@ def _remove_what_names(user: User, known: set[str]) -> None:
     InvitationMail.objects.filter(invitation__in=invitations).update(reason="")
     for attempts in (AccessAttempt, AccessFailureLog):
         attempts.objects.filter(username__in=known).delete()
-    for rows in (Membership, LanguageSkill, ApiToken, AnsweredRequest, Authenticator, EmailAddress, SocialAccount):
+    own_access = (ApiToken, PersonalLink, AnsweredRequest, Authenticator, EmailAddress, SocialAccount)
+    for rows in (Membership, LanguageSkill, *own_access):
         rows.objects.filter(user=user).delete()
 
 

@@ -24,7 +24,17 @@ from django.utils.translation import override
 
 from core.languages.models import Language
 from core.languages.rules.page_languages import tag_of
-from core.people.models import Invitation, InvitationMail, InvitationUse, LanguageLevel, Membership, Project, Role, User
+from core.people.models import (
+    Invitation,
+    InvitationMail,
+    InvitationUse,
+    LanguageLevel,
+    Membership,
+    PersonalLink,
+    Project,
+    Role,
+    User,
+)
 from core.people.rules.invitations import CLOSED, InvitationAction, InvitationState
 from core.people.rules.roles import needs_consent
 from core.people.selectors.invitations import InvitationChoice, choices_of, invitation_state
@@ -40,6 +50,10 @@ TOKEN_BYTES = 32
 
 class UserNameTakenError(MembershipError):
     pass
+
+
+class PersonalLinkError(MembershipError):
+    """Somebody whose account is a personal link would see what only accounts with a password may see."""
 
 
 class InvitationClosedError(MembershipError):
@@ -224,6 +238,8 @@ def accept_invitation(
         lock_person(user)
         # The second of two waits here and then sees how many places are left.
         invitation = Invitation.objects.select_for_update(of=("self",), no_key=True).get(token=token)
+        if not needs_consent(invitation.role) and PersonalLink.objects.filter(user=user).exists():
+            raise PersonalLinkError(_("Choose a password in your profile first. This role needs one."))
         project_id = invitation.project_id
         roles = set(Membership.objects.filter(project=project_id, user=user).values_list("role", flat=True))
         is_known = invitation.role in roles or invitation.uses.filter(user=user).exists()
@@ -271,13 +287,16 @@ def join(
 ) -> User:
     """Make an account and accept an invitation with it, or neither. `email` is theirs once they have confirmed it.
 
+    Without a `username` they get one, and no password: make_link then gives them their personal link.
+
     It does not check whether another account has the address: nobody may find that out here.
 
     Raises UserNameTakenError. Raises InvitationClosedError, StaleConsentError or Invitation.DoesNotExist as
     `accept_invitation`.
     """
-    user = User(username=username, interface_language=interface_language)
-    user.set_password(password)  # slow on purpose, so before the transaction, which on SQLite blocks all writers
+    user = User(username=username or f"guest-{secrets.token_hex(6)}", interface_language=interface_language)
+    # Slow on purpose, so before the transaction, which on SQLite blocks all writers.
+    user.set_password(password if username else None)
     with transaction.atomic():
         try:
             with transaction.atomic():

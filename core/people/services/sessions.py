@@ -16,7 +16,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from core.compiled_query import CompiledQuery
-from core.people.models import Session, User
+from core.people.models import PersonalLink, Session, User
 from core.people.selectors.accounts import handle_of
 from core.people.services.members import lock_person
 from core.people.services.tokens import revoke_all_tokens
@@ -43,6 +43,7 @@ def save_password(*, user: User, this: str | None = None, now: datetime) -> None
     """Store the password that `user` was just given, and end all access by the old one, except the session `this`."""
     with transaction.atomic():
         user.save(update_fields=["password"])
+        PersonalLink.objects.filter(user=user).delete()
         end_other_sessions(user=user, this=this, with_tokens=True, now=now)
 
 

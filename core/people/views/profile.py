@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tempfile import TemporaryFile
 from typing import Any
+from urllib.parse import urlencode
 
 from allauth.account.adapter import get_adapter
 from allauth.account.decorators import reauthentication_required
@@ -55,6 +56,7 @@ from core.people.services.accounts import delete_account, set_language_skills
 from core.people.services.consent import StaleConsentError, give_consent, governing_text, withdraw_consent
 from core.people.services.invitations import InvitationClosedError, accept_invitation, join
 from core.people.services.members import LastManagerError, MembershipError
+from core.people.services.personal_links import make_link
 from core.people.services.sessions import end_other_sessions, end_session
 from core.people.tasks import send_confirmation
 
@@ -274,9 +276,12 @@ def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: 
         form.add_error(None, str(refusal))
         return None
     _welcome(request, invitation, member)
+    after = _next_page(request, invitation, member)
+    if user is None and not account["username"]:
+        link = reverse("people:link-open", args=[make_link(user=member, now=timezone.now())])
+        after = f"{link}?{urlencode({'next': after})}"
     if account["email"]:
         _ask_to_confirm(request, member, account["email"])
-    after = _next_page(request, invitation, member)
     return redirect(after) if user else perform_login(request, member, email_verification="none", redirect_url=after)
 
 
