@@ -97,6 +97,7 @@ def test_a_rating_made_without_a_connection_is_sent_when_there_is_one(
 ) -> None:
     page.set_viewport_size({"width": 390, "height": 664})
     page.goto(desk.rating)
+    page.get_by_role("button", name="Continue", exact=True).click()
     page.wait_for_load_state("networkidle")
     notice = page.locator(".is-current [data-notice]")
     context.set_offline(True)

@@ -259,6 +259,25 @@ def test_on_a_phone_the_image_the_field_and_the_button_are_in_view_together(turn
         page.keyboard.press("Enter")
 
 
+def test_nothing_moves_when_the_image_comes(turner: Desk, page: Page) -> None:
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.set_viewport_size({"width": 390, "height": 664})
+    page.route("**/images/**", hold)
+    page.reload(wait_until="domcontentloaded")
+    image, field = page.locator("#zoom-link img"), page.locator("#text")
+    expect(image).to_have_js_property("naturalWidth", 0)
+    before = field.bounding_box()
+    for route in held:
+        route.continue_()
+    page.unroute("**/images/**")
+    expect(image).not_to_have_js_property("naturalWidth", 0)
+    assert field.bounding_box() == before
+
+
 def test_what_is_typed_while_the_page_turns_is_for_the_next_image(turner: Desk, page: Page) -> None:
     def be_slow(route: Route) -> None:
         answer = route.fetch()
