@@ -17,6 +17,7 @@ from annotation.services import figures
 from annotation.services.english_captions import replace_switched_off
 from core.allocation.models import Pool, Task
 from core.allocation.services.locks import lock_pool
+from core.conversation.selectors import withdrawn_images
 from core.images.models import Collection, CollectionImage
 from core.languages.models import Language
 from core.languages.rules.registry import ENGLISH
@@ -135,6 +136,7 @@ def _missing(round: Round) -> QuerySet[ModelCaption]:
         .filter(model__in=round.captioners.all(), language_id=ENGLISH, image__collections=round.collection_id)
         .exclude(image__in=CaptionTask.objects.filter(round=round).values("image"))
         .exclude(image__in=round.collection.entries.left_out().values("image"))
+        .exclude(image__in=withdrawn_images(round.project_id))
     )
     if round.sample_size is None:
         return captions

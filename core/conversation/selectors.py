@@ -10,7 +10,15 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Count, F, Prefetch, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from core.conversation.models import HELD, WAITING, ImageReport, ManagerThread, ReportedImage, ThreadMessage
+from core.conversation.models import (
+    HELD,
+    WAITING,
+    ImageReport,
+    ManagerThread,
+    ReportedImage,
+    ReportedState,
+    ThreadMessage,
+)
 from core.languages.models import Language
 from core.people.models import Membership, Project, Role, User
 from core.people.personal_data import ExportPart
@@ -46,6 +54,12 @@ def is_held(project: int, image: str) -> Q:
     """Build the condition that the image at the path `image` comes to nobody in `project`."""
     held = ReportedImage.objects.filter(project=project, state__in=HELD)
     return Q(**{f"{image}__in": held.values("image")})
+
+
+def withdrawn_images(project: int) -> QuerySet[ReportedImage, int]:
+    """Return the images that new rounds and comparisons of `project` leave out."""
+    withdrawn = ReportedImage.objects.filter(project=project, state=ReportedState.WITHDRAWN)
+    return withdrawn.values_list("image", flat=True)
 
 
 def is_reported_by(person: User, image: str) -> Q:

@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 
 from core.allocation.models import Pool, Task
 from core.allocation.services.lifecycle import change_replication as change_replication_of_pool
+from core.conversation.selectors import withdrawn_images
 from core.images.models import Collection, CollectionImage
 from core.languages.models import Language
 from core.people.defaults import default_text
@@ -181,6 +182,7 @@ def _chosen_images(comparison: Comparison) -> tuple[list[int], int]:
         random.Random(f"{comparison.seed}").shuffle(entries)
     # Only now: what is left out of results must not change which others are drawn.
     images_out = set(comparison.collection.entries.left_out().values_list("image_id", flat=True))
+    images_out |= set(withdrawn_images(comparison.project_id))
     entries = [image for image in entries if image not in images_out]
     chosen = [image for image in entries if image in described][: comparison.subset]
     reached = entries.index(chosen[-1]) + 1 if len(chosen) == comparison.subset else len(entries)

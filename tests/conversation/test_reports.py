@@ -225,6 +225,16 @@ class TestPausing:
         resumed = batches.resume_batch(batch_id=batch.pk, person=ann, now=NOW)
         assert [one.item.position for one in resumed.assignments.filter(state="assigned")] == [2]
 
+    def test_new_rounds_and_comparisons_leave_a_withdrawn_image_out(self):
+        round, reported = self.two_reports()
+        manager = round.project.created_by
+        services.decide_image(reported_id=reported.pk, state=ReportedState.WITHDRAWN, by=manager, now=NOW)
+        about: dict[str, Any] = {"project": round.project, "collection": round.collection}
+
+        assert not make_round(**about, language="fr").tasks.exists()
+        assert not make_comparison(**about).pairs.exists()
+        assert make_round(collection=round.collection).tasks.count() == 1, "in another project"
+
     def test_one_person_alone_pauses_nothing(self):
         round = make_round(images=1, replication=3)
         batch = take(round, make_annotator(round))
