@@ -22,6 +22,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -165,9 +166,11 @@ def end_what_was_started() -> None:
     """End servers and browsers that a process of tests did not live to end itself."""
     left = psutil.Process().children(recursive=True)
     for process in left:
-        process.terminate()
+        with suppress(psutil.NoSuchProcess):
+            process.terminate()
     for process in psutil.wait_procs(left, timeout=10)[1]:
-        process.kill()
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 def tell(*lines: str) -> None:
