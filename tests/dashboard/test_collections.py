@@ -127,7 +127,10 @@ def test_an_image_that_is_there_by_mistake_is_taken_out_and_stays_stored(collect
 def test_every_kind_of_row_about_an_image_of_a_collection_keeps_it_there(collection):
     """A new foreign key to images, which keeps them stored, needs a line in IMAGE_USERS, or a reason here."""
     made_of_images = {"CollectionImage", "ModelCaption", "Stabiliser", "RunFailure"}
-    examples, with_others = {"GuidelineExample", "PracticeItem"}, {"GoldPair", "CaptionItem"}
+    examples, with_others = (
+        {"GuidelineExample", "PracticeItem"},
+        {"GoldPair", "CaptionItem", "ReportedImage", "ThreadMessage"},
+    )
     asked = {rows.model for _label, rows, _paths in IMAGE_USERS}
     kept = {
         model.__name__
