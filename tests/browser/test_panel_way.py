@@ -107,7 +107,6 @@ def test_a_whole_batch_in_telugu_half_of_it_offline(phone: Phone, record_testsui
     for item in page.locator(".rate__item").all():
         page.locator("#rate:not([data-deaf])").wait_for()
         item.locator('label:has(input[value="GOOD"])').tap()
-        page.wait_for_timeout(2 * AWAKE_MS)  # the next one takes no tap before it was seen
     expect(page.locator(".rate__item [data-state=saved]")).to_have_count(IMAGES)
     page.locator("#rate:not([data-deaf]) [name=open]").tap()
     page.locator("#confirm button.button--primary").tap()
