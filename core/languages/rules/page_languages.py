@@ -102,6 +102,7 @@ FILES_OF_WORK = (
     "templates/[0-9]*.html",
     "templates/_account.html",
     "templates/_all_errors.html",
+    "templates/_field.html",
     "templates/_form.html",
     "templates/_languages.html",
     "templates/_nav.html",
