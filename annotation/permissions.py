@@ -17,12 +17,14 @@ from annotation.models import (
     AnnotatorStatus,
     Caption,
     CaptionBatch,
+    CaptionState,
     CaptionTask,
     Exclusion,
     Feedback,
     Release,
     Round,
     RoundKind,
+    SecondReading,
     VerificationBatch,
 )
 from core.allocation.models import Batch
@@ -32,6 +34,7 @@ from core.languages.models import Language
 from core.people.models import LanguageSkill, Membership, Project, Role, User
 from core.people.permissions import READERS, project_for
 from core.people.selectors.qualification import (
+    WORKING_LEVELS,
     MissingRequirement,
     NotQualifiedError,
     WorkKind,
@@ -144,6 +147,23 @@ def feedback_readers(round: Round) -> QuerySet[User]:
     speakers = LanguageSkill.objects.filter(language=round.language_id).values("user")
     annotators = User.objects.filter(memberships__project=round.project_id, memberships__role=Role.ANNOTATOR)
     return annotators.filter(pk__in=speakers).order_by("username")
+
+
+def second_readers(round: Round) -> QuerySet[User]:
+    """Return the members of the project who could read a caption of the round for a manager."""
+    speakers = LanguageSkill.objects.filter(language=round.language_id, level__in=WORKING_LEVELS).values("user")
+    members = User.objects.filter(memberships__project=round.project_id, memberships__role__in=REVIEWER_ROLES)
+    return members.filter(pk__in=speakers).distinct().order_by("username")
+
+
+def reading_of(user: User | AnonymousUser, reading_id: int) -> SecondReading:
+    """Return what the user was asked to read, unless the caption was taken away or the image is assigned to them."""
+    mine = Membership.objects.filter(user=user.pk, role__in=REVIEWER_ROLES).values("project")
+    rows = SecondReading.objects.filter(reader=user.pk, caption__state=CaptionState.COUNTED)
+    rows = rows.filter(caption__round__project__in=mine).select_related("caption__image", "caption__round__language")
+    if user.is_authenticated:
+        rows = rows.exclude(assigned_work.is_assigned(user, "caption__image"))
+    return get_object_or_404(rows, pk=reading_id)
 
 
 def readable_feedback(user: User) -> QuerySet[Feedback]:

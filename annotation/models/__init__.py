@@ -13,6 +13,7 @@ from annotation.models.captions import (
     SpotCheck,
 )
 from annotation.models.glosses import Gloss, GlossRequest
+from annotation.models.readings import ReadingAnswer, SecondReading
 from annotation.models.releases import Release
 from annotation.models.rounds import (
     DECIDED,
@@ -50,12 +51,14 @@ __all__ = [
     "GuidelineExample",
     "Guidelines",
     "Rating",
+    "ReadingAnswer",
     "Release",
     "Round",
     "RoundBatch",
     "RoundFigures",
     "RoundKind",
     "RoundState",
+    "SecondReading",
     "SpotCheck",
     "Stage",
     "Tally",

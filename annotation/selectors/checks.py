@@ -37,6 +37,7 @@ from annotation.models import (
     Round,
     RoundKind,
     RoundState,
+    SecondReading,
     SpotCheck,
     Tally,
     Verdict,
@@ -193,6 +194,7 @@ def _with_all_it_needs(captions: QuerySet[Caption]) -> QuerySet[Caption]:
         Prefetch("verdicts", _counted_verdicts().select_related("person").order_by("person__username")),
         Prefetch("spot_checks", SpotCheck.objects.select_related("by").order_by("by__username")),
         Prefetch("feedback", Feedback.objects.select_related("by")),
+        Prefetch("readings", SecondReading.objects.select_related("reader")),
         Prefetch("corrections", CorrectionRequest.objects.select_related("by")),
         "verification_tasks",
     )

@@ -18,6 +18,7 @@ from annotation.models import (
     CaptionItem,
     CorrectionRequest,
     Exclusion,
+    SecondReading,
     Verdict,
     VerificationBatch,
 )
@@ -55,6 +56,11 @@ def data_export(person: User) -> Iterator[ExportPart]:
             "images that are assigned to you now, in any kind of work, your rating is left out."),
         _items(person, hidden),
     )  # fmt: skip
+    yield ExportPart(
+        "advice",
+        _("What you answered when a manager asked you about a caption."),
+        SecondReading.objects.filter(reader=person).values("asked_at", "answer", "comment", "answered_at"),
+    )
     yield ExportPart(
         "captions", _("Captions that you submitted, as you typed them and as they are stored."), _captions(person)
     )

@@ -12,7 +12,16 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from annotation.models import Caption, CaptionItem, CaptionState, CorrectionRequest, Feedback, Round, RoundState
+from annotation.models import (
+    Caption,
+    CaptionItem,
+    CaptionState,
+    CorrectionRequest,
+    Feedback,
+    Round,
+    RoundState,
+    SecondReading,
+)
 from annotation.permissions import TO_REWRITE, readable_feedback
 from annotation.rules import text_checks
 from core.images.selectors import ServedImage, served_image
@@ -160,3 +169,10 @@ def to_rewrite(author: User) -> QuerySet[CorrectionRequest]:
         .defer("caption__round__project__description")
         .order_by("at", "pk")
     )
+
+
+def to_read(person: User) -> QuerySet[SecondReading]:
+    """List the captions that a manager asked `person` about and that they have not answered, the oldest first."""
+    waiting = SecondReading.objects.filter(reader=person, answered_at=None, caption__state=CaptionState.COUNTED)
+    waiting = waiting.exclude(assigned_work.is_assigned(person, "caption__image"))
+    return waiting.select_related("caption__round__project", "caption__round__language")

@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from django.db.models import Count, Exists, OuterRef, Q, Sum
 from django.urls import reverse
 
-from annotation.models import Caption, CaptionItem, CaptionTask, Round, RoundKind, RoundState, Stage, Verdict
+from annotation.models import (
+    Caption,
+    CaptionItem,
+    CaptionTask,
+    Round,
+    RoundKind,
+    RoundState,
+    SecondReading,
+    Stage,
+    Verdict,
+)
 from annotation.selectors.verification import images_being_rated
 from core.conversation.selectors import is_held
 from core.images.models import Collection, CollectionImage
@@ -96,7 +106,7 @@ DECIDED_PILOT = (RoundState.ACCEPTED, RoundState.REJECTED)
 def previously_seen(annotator: User, project: int, *, besides_pilots: bool = False) -> Q:
     """Return caption tasks that must not be assigned to the person.
 
-    An image that they wrote about in `project`, or of which they rated a caption, is not assigned again in another
+    An image that they wrote about in `project`, or whose caption they rated or read, is not assigned again in another
     round of it. If nothing else is left for them, `besides_pilots` allows images from decided pilots. An image assigned
     to them in another project or kind of work waits, as one would show what screen 2 of the other must not. So does one
     whose caption by somebody else they have to rate. The images of practice examples never come.
@@ -106,6 +116,8 @@ def previously_seen(annotator: User, project: int, *, besides_pilots: bool = Fal
     written = CaptionItem.objects.filter(person=annotator, image=OuterRef(image))
     written = written.filter(here | ~Q(batch__stage=Stage.SUBMITTED))
     rated = Verdict.objects.filter(here, person=annotator, caption__image=OuterRef(image))
+    asked = SecondReading.objects.filter(reader=annotator, caption__image=OuterRef(image))
+    asked = asked.filter(Q(caption__round__project=project) | Q(answered_at=None))
     if besides_pilots:
         written = written.exclude(here, batch__round__kind=RoundKind.PILOT, batch__round__state__in=DECIDED_PILOT)
         rated = rated.exclude(
@@ -116,6 +128,7 @@ def previously_seen(annotator: User, project: int, *, besides_pilots: bool = Fal
     return (
         Q(Exists(written))
         | Q(Exists(rated))
+        | Q(Exists(asked))
         | Q(**{f"{image}__in": images_being_rated(annotator)})
         | assigned_work.is_kept_from(annotator, image, besides="annotation")
     )

@@ -16,6 +16,7 @@ from annotation.models import (
     Round,
     RoundKind,
     RoundState,
+    SecondReading,
     Stage,
     Verdict,
     VerificationBatch,
@@ -67,13 +68,14 @@ def images_to_write_about(person: User) -> QuerySet[CaptionItem, int]:
 def not_for(reviewer: User) -> Q:
     """Return tasks that must not be assigned to `reviewer`.
 
-    None with a caption of their own, and none of an image assigned to them in any kind of work: a caption must not show
-    them what they have to write, judge or guess themselves.
+    None with a caption that they wrote, or read for a manager, and none of an image assigned to them in any kind of
+    work: a caption must not show them what they have to write, judge or guess themselves.
     """
     image = "verification_task__caption__image"
     return (
         Q(verification_task__caption__author=reviewer)
         | ~Q(verification_task__caption__state=CaptionState.COUNTED)
+        | Q(verification_task__caption__in=SecondReading.objects.filter(reader=reviewer).values("caption"))
         | Q(**{f"{image}__in": images_to_write_about(reviewer)})
         | assigned_work.is_kept_from(reviewer, image, besides="annotation")
     )

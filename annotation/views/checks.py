@@ -14,12 +14,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation.forms.checks import CheckForm, FeedbackForm
 from annotation.models import Caption, Rating
-from annotation.permissions import caption_managed_by, round_of
+from annotation.permissions import caption_managed_by, round_of, second_readers
 from annotation.rules.writing_marks import MEANINGS, MarkKind
 from annotation.selectors import checks as selectors
 from annotation.selectors.feedback import given_in
 from annotation.services import corrections
 from annotation.services.feedback import FeedbackError, check_level, check_rating, give_feedback
+from annotation.services.readings import ReaderRefusedError, ask_reader
 from annotation.views.shared import kept_away, number_sent
 from core.languages.models import Language
 from core.people.models import Project, Role
@@ -42,7 +43,8 @@ def check_show(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
         asked = form.asked()
         where = {name: number_sent(request.GET.get(name)) for name in ("after", "before")}
         page = selectors.check_page(asked, user_of(request), **where)
-        context |= {"asked": asked, "page": page, "back": request.GET.urlencode()}
+        readers = second_readers(asked.round)
+        context |= {"asked": asked, "page": page, "back": request.GET.urlencode(), "readers": readers}
     return render(request, "annotation/check.html", context)
 
 
@@ -102,6 +104,22 @@ def caption_return(request: HttpRequest, slug: str, caption_id: int) -> HttpResp
     return _back(request, caption, _("The caption was returned to its author for correction."))
 
 
+@require_POST
+def reader_ask(request: HttpRequest, slug: str, caption_id: int) -> HttpResponse:
+    """Ask a second reader about a caption."""
+    caption = caption_managed_by(request.user, slug, caption_id)
+    if elsewhere := _kept_away(request, caption.round.project):
+        return elsewhere
+    reader = second_readers(caption.round).filter(pk=number_sent(request.POST.get("reader"))).first()
+    if reader is None:
+        return _refused(request, caption, _("Choose a person who knows the language."))
+    try:
+        ask_reader(caption_id=caption.pk, reader=reader, by=user_of(request), now=timezone.now())
+    except ReaderRefusedError as refused:
+        return _refused(request, caption, str(refused))
+    return _back(request, caption, _("They find the caption under “My work”."))
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 def feedback_create(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
     """Send feedback about a round in general, and list earlier feedback."""
@@ -147,12 +165,21 @@ def _again(request: HttpRequest, caption: Caption, doing: str, typed: str, probl
     return render(request, "annotation/check_again.html", context, status=422)
 
 
+def _refused(request: HttpRequest, caption: Caption, problem: str) -> HttpResponse:
+    """Say why something about a caption was refused, beside it or on its page."""
+    if is_htmx(request):
+        return _part(request, caption, said=problem)
+    messages.error(request, problem)
+    return _back(request, caption)
+
+
 def _part(request: HttpRequest, caption: Caption, **about: str) -> HttpResponse:
     context = {
         "row": selectors.row_of(caption, user_of(request)),
         "project": caption.round.project,
         "language": caption.round.language,
         "levels": Rating,
+        "readers": second_readers(caption.round),
         "back": request.POST.get("back", ""),
         **about,
     }

@@ -31,7 +31,15 @@ from annotation.permissions import (
 )
 from annotation.rules import text_checks
 from annotation.selectors.caption_summaries import summary_of
-from annotation.selectors.feedback import caption_to_rewrite, note_to, notes_to, to_rewrite, unread, warnings_for
+from annotation.selectors.feedback import (
+    caption_to_rewrite,
+    note_to,
+    notes_to,
+    to_read,
+    to_rewrite,
+    unread,
+    warnings_for,
+)
 from annotation.selectors.guidelines import shown_part
 from annotation.selectors.verification import rating_work_of, ratings_page, to_rate
 from annotation.selectors.work import batch_head, batches_of, times_of_rating, times_of_writing, work_of
@@ -80,7 +88,7 @@ RNG: Random = SystemRandom()
 def work_show(request: HttpRequest) -> HttpResponse:
     person = user_of(request)
     now = timezone.now()
-    context = {"unread": unread(person), "to_rewrite": to_rewrite(person)}
+    context: dict[str, Any] = {"unread": unread(person), "to_rewrite": to_rewrite(person), "to_read": to_read(person)}
     rounds = with_outlooks(person, work_of(person, now), times_of_writing, now)
     ratings = with_outlooks(person, rating_work_of(person, now), times_of_rating, now)
     context |= {"rounds": rounds, "ratings": ratings}

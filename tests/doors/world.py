@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from annotation.models import Release
+from annotation.models import Release, SecondReading
 from annotation.services import corrections
 from core.conversation.models import ReportedImage
 from core.conversation.services import ask_managers
@@ -88,6 +88,9 @@ def make_world(media: Path) -> World:
     submit_captions(another, cid, WRITTEN, now=now)
     caption = another.captions.first()
     corrections.return_for_correction(caption_id=caption.pk, note=NOTE, by=manager, now=now)
+    reading = SecondReading.objects.create(
+        caption=seeded.submitted.items.first().caption, reader=bob, asked_by=manager, asked_at=now
+    )
     release = make_release(project, media)
     Release.objects.filter(pk=release.pk).update(
         counts={"captions": 0, "files": [{"name": "LICENSE", "bytes": 2, "sha256": "0" * 64}]}
@@ -157,6 +160,7 @@ def make_world(media: Path) -> World:
         "job": [f"release-{release.pk}"],
         "person_id": [seeded.ann.pk],
         "caption_id": [caption.pk],
+        "reading_id": [reading.pk],
         "action": ["close"],
         "layout": ["jsonl", "json", "csv", "tex"],
         "name": ["manifest.json", "LICENSE"],

@@ -17,7 +17,17 @@ from django.utils.regex_helper import normalize
 GUESSED: Mapping[str, Sequence[object]] = {
     **dict.fromkeys(
         (
-            *("position", "round_id", "job_id", "caption_id", "feedback_id", "comparison_id", "item_set_id", "item_id"),
+            *(
+                "position",
+                "round_id",
+                "job_id",
+                "caption_id",
+                "feedback_id",
+                "reading_id",
+                "comparison_id",
+                "item_set_id",
+                "item_id",
+            ),
             *(
                 "player_id",
                 "gold_id",

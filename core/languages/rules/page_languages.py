@@ -41,7 +41,7 @@ VIEWS_OF_WORK = (
     "sxs_eval.views.judging",
 )
 """Modules whose pages people see who annotate, rate or play, ..."""
-ADDRESSES_OF_WORK = frozenset({"annotation:guidelines-show"})
+ADDRESSES_OF_WORK = frozenset({"annotation:guidelines-show", "annotation:reading-show"})
 """... and addresses in other modules."""
 
 FILES_OF_WORK = (
@@ -51,7 +51,9 @@ FILES_OF_WORK = (
     "core/conversation/rules.py",
     "core/conversation/services.py",
     "core/conversation/views/working.py",
+    "annotation/forms/readings.py",
     "annotation/models/captions.py",
+    "annotation/models/readings.py",
     "annotation/models/rounds.py",
     "annotation/models/work.py",
     "annotation/permissions.py",
@@ -60,6 +62,7 @@ FILES_OF_WORK = (
     "annotation/rules/text_checks.py",
     "annotation/services/feedback.py",
     "annotation/views/batches.py",
+    "annotation/views/readings.py",
     "annotation/views/work.py",
     "libs/crosslens_metrics/scales.py",
     "office/dashboard/models.py",
@@ -128,7 +131,7 @@ FILES_OF_WORK = (
     "templates/annotation/guidelines.html",
     "templates/annotation/history.html",
     "templates/annotation/rate*.html",
-    "templates/annotation/re[vtw]*.html",
+    "templates/annotation/re[avtw]*.html",
     "templates/annotation/w*.html",
     "templates/base*.html",
     "templates/conversation/_threads.html",

@@ -22,6 +22,7 @@ SENTENCES: Mapping[str, Promise] = {
     "caption.kept": _("A caption of %(about)s with private details was left as it is."),
     "caption.left-out": _("A caption of %(about)s by %(person)s was left out for private details."),
     "caption.counted-again": _("A caption of %(about)s by %(person)s that was left out counts again."),
+    "caption.reader-asked": _("%(person)s was asked for advice about a caption of %(about)s."),
     "caption.returned": _("A caption of %(about)s was returned to %(person)s for correction."),
     "data.exported": _("Data were downloaded: %(about)s."),
     "captions.exported": _("Captions were downloaded: %(about)s."),
