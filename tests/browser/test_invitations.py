@@ -14,7 +14,7 @@ from annotation.models import Round, Tally
 from core.languages.models import Language
 from core.people.models import Invitation, MailState, Project, User
 from core.people.services.consent import publish_consent_text
-from tests.browser.annotator import barriers, check_all, scrolls_sideways
+from tests.browser.annotator import barriers, check_all, make_images, scrolls_sideways
 from tests.browser.conftest import Visit
 from tests.factories import make_annotator, make_round
 from tests.people.invitations import link_of, make_invitation
@@ -82,6 +82,47 @@ def test_somebody_who_knows_thai_alone_finds_it_among_36_and_joins_on_a_telephon
     assert not scrolls_sideways(visitor)
     skills = User.objects.get(username="somchai").language_skills.values_list("language", "level")
     assert list(skills) == [("th", "native")]
+
+
+@pytest.mark.long(reason="the whole way, whose steps other tests look at")
+def test_the_first_caption_is_saved_five_pages_after_the_invitation_without_a_password(
+    visitor: Page, project: Project
+) -> None:
+    round: Round = make_round(project=project, images=2, batch_size=1, language="te")
+    make_images(round.collection)
+    publish_consent_text(project=project, body="I agree.", by=project.created_by, now=timezone.now())
+    invitation = make_invitation(project, languages=[round.language])
+    pages: list[str] = []
+    visitor.on("framenavigated", lambda frame: pages.append(frame.url))
+
+    visitor.goto(link_of(invitation))
+    assert visitor.locator("main :is(input, select, textarea):visible").count() == 7, (
+        "2 ways, 3 levels, English, consent"
+    )
+    assert barriers(visitor) == []
+    visitor.get_by_label("Native").check()
+    visitor.get_by_label("I read English well").check()
+    visitor.get_by_label("I have read the text above and agree to it").check()
+    visitor.get_by_role("button", name="Join").click()
+    link = visitor.get_by_label("Your personal link").input_value()
+    assert barriers(visitor) == []
+    assert not scrolls_sideways(visitor)
+    visitor.get_by_role("link", name="Continue").click()
+    visitor.locator("form[action$='/take/'] button").first.click()
+    visitor.locator("#start").click()
+    visitor.locator("#item-1 .level").nth(3).click()
+    expect(visitor.locator(".rate__item [data-state=saved]")).to_have_count(1)
+    visitor.locator("#rate:not([data-deaf])").wait_for()
+    visitor.locator("button[name=open]").click()
+    visitor.locator("#confirm [value=open]").click()
+    visitor.locator("#text").fill("చెట్టు కింద ఒక కుక్క నిద్రపోతోంది")
+    expect(visitor.locator("#write [data-state=saved]")).to_be_attached()
+    assert len(set(pages)) <= 5, pages
+    other = visitor.context.browser.new_context(base_url=link.partition("/link/")[0]).new_page()
+    other.goto(link)
+    other.get_by_role("button", name="Continue").click()
+    expect(other.get_by_role("heading", name="My work")).to_be_visible()
+    other.context.close()
 
 
 @pytest.mark.long(reason="the plain form, which tests without a browser submit")
