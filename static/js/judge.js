@@ -140,6 +140,7 @@ function show({ pair = trial, isUndone = false }) {
   if (isLeft) return;
   trial = pair;
   awaited = null;
+  document.querySelector(".messages")?.remove();
   if (shown !== trial) shown.replaceWith(trial);
   shown = trial;
   deafUntil = performance.now() + DEAF_MS;

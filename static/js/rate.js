@@ -63,7 +63,10 @@ const neighbour = ({ dataset }) => items[items.indexOf(current) + Number(dataset
 function goTo(item, { isAtOnce = false } = {}) {
   settlingUntil = performance.now() + SETTLE_MS;
   makeCurrent(item);
-  if (isSingle()) about.open = false;
+  if (isSingle()) {
+    about.open = false;
+    document.querySelector(".messages")?.remove();
+  }
   const isStill = isAtOnce || matchMedia("(prefers-reduced-motion: reduce)").matches;
   const levels = item.querySelector(".rate__text");
   // Not a level: there, the keys that scroll elsewhere would be about it.
