@@ -19,6 +19,7 @@ from annotation.models import (
     Release,
     Round,
     RoundFigures,
+    SecondReading,
     SpotCheck,
     Tally,
     Verdict,
@@ -51,6 +52,7 @@ look_up(CorrectionRequest, "caption", "by", "at", "answered_at")
 look_up(SpotCheck, "caption", "by", "at", "is_rating_right", "level")
 look_up(Gloss, "caption", "translator", "version", "made_at")
 look_up(GlossRequest, "project", "language", "translator", "keeps_up", "state", "asked_by", "asked_at")
+look_up(SecondReading, "caption", "reader", "asked_by", "asked_at", "answer", "answered_at")
 look_up(DetailDecision, "caption", "by", "at", "is_left_out")
 look_up(Feedback, "round", "person", "by", "at", "acknowledged_at", list_filter=("project",))
 look_up(AnnotatorStatus, "project", "language", "person", "state", "by", "at", list_filter=("project", "state"))

@@ -7,7 +7,7 @@ class AnnotationConfig(AppConfig):
     name = "annotation"
 
     def ready(self) -> None:
-        from annotation.models import Round
+        from annotation.models import Gloss, GlossRequest, Round
         from annotation.models.rounds import level_names
         from annotation.permissions import TO_REWRITE
         from annotation.selectors import data_export, feedback, guidelines, image_uses, reportable, verification, work
@@ -23,7 +23,7 @@ class AnnotationConfig(AppConfig):
         from core.people.selectors import texts
         from core.people.selectors.projects import register_for_raters
         from core.people.services.ownership import register
-        from research.inference.models import CaptioningModel
+        from research.inference.models import CaptioningModel, Translator
         from research.inference.selectors import assigned_work
         from research.inference.services import caption_switches
         from research.selection.selectors import usage
@@ -44,6 +44,8 @@ class AnnotationConfig(AppConfig):
             texts.register(part, partial(guidelines.newest_guidelines, part=part), level_names)
         register_for_raters("annotation:work-show", verification.has_captions_to_rate)
         register(Collection, lambda used: Round.objects.filter(collection=used))
+        register(Translator, lambda used: GlossRequest.objects.filter(translator=used))
+        register(Translator, lambda used: Gloss.objects.filter(translator=used), "caption__round__project")
         usage.register(image_uses.rounds_of)
         caption_switches.register(english_captions.english_switched_off)
         image_pages.register("rounds", image_uses.uses_section)

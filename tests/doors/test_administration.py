@@ -85,8 +85,9 @@ def test_a_second_factor_that_was_lost_is_taken_away_there() -> None:
 def test_everything_of_people_and_annotation_can_be_looked_up() -> None:
     of_these = [model for app in ("people", "annotation") for model in apps.get_app_config(app).get_models()]
     missing = {model.__name__ for model in of_these if not admin.site.is_registered(model)}
-    # Those with "_" join two others, and are shown in lists of one of them. Answers to programs are theirs alone.
-    assert {name for name in missing if "_" not in name} == {*SHOWN_WITH_OTHERS, "AnsweredRequest"}
+    # Those with "_" join two others, and are shown in lists of one of them. Answers to programs and personal links are
+    # those alone who have them.
+    assert {name for name in missing if "_" not in name} == {*SHOWN_WITH_OTHERS, "AnsweredRequest", "PersonalLink"}
 
 
 @pytest.mark.long(reason="one permission of Django's keeps all of it")

@@ -179,7 +179,7 @@ class TestDeciding:
                 "Training",
             },
             Encoder: {"Scoring", "Run"},
-            Translator: {"CaptioningModel", "ReferenceTranslation"},
+            Translator: {"CaptioningModel", "Gloss", "GlossRequest", "ReferenceTranslation"},
             Run: set(),
         }
         for kind, expected in used.items():

@@ -161,7 +161,7 @@ def test_a_profile_changes_adds_and_forgets_languages_but_guesses_no_level(annot
     known = dict(annotator.language_skills.values_list("language", "level"))
     assert known == {"de": "advanced", "sw": "native"}
     page = client.get(reverse("people:profile-show")).content.decode()
-    for link in ("mfa_index", "account_change_password", "account_email"):
+    for link in ("mfa_index", "account_set_password", "account_email"):
         assert reverse(link) in page
 
 
