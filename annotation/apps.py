@@ -29,7 +29,7 @@ class AnnotationConfig(AppConfig):
         from research.selection.selectors import usage
 
         refusals.register_module("annotation.refusals")
-        register_assigned(work.assigned_images, written=work.written_images)
+        register_assigned(work.assigned_images, written=work.written_images, while_writing=work.while_writing)
         reporting.KINDS["captions"] = reporting.ReportableKind(reportable.described, batches.KIND.skip_task)
         reporting.KINDS["ratings"] = reporting.ReportableKind(reportable.rated, ratings.KIND.skip_task)
         assigned_work.register("annotation", work.assigned_images, verification.images_being_rated)

@@ -59,7 +59,9 @@ def data_export(person: User) -> Iterator[ExportPart]:
     yield ExportPart(
         "advice",
         _("What you answered when a manager asked you about a caption."),
-        SecondReading.objects.filter(reader=person).values("asked_at", "answer", "comment", "answered_at"),
+        SecondReading.objects.filter(reader=person)
+        .exclude(assigned_work.is_assigned(person, "caption__image"))
+        .values("asked_at", "answer", "comment", "answered_at"),
     )
     yield ExportPart(
         "captions", _("Captions that you submitted, as you typed them and as they are stored."), _captions(person)

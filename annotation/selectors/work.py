@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.urls import reverse
 
 from annotation.models import (
@@ -28,7 +28,7 @@ from annotation.models import (
 from annotation.permissions import missing_requirements_of_rounds
 from annotation.rules import text_checks
 from annotation.selectors.guidelines import GuidelineNews, news_for
-from core.allocation.models import NOT_SHOWN
+from core.allocation.models import NOT_SHOWN, BatchState
 from core.allocation.rules.outlooks import TimedWork
 from core.allocation.selectors import (
     BatchHead,
@@ -307,6 +307,15 @@ def assigned_images(person: User) -> QuerySet[CaptionItem, int]:
 def written_images(person: User) -> QuerySet[CaptionItem, int]:
     """Return images of which `person` must not read an English caption any more: their batch is on screen 2."""
     return CaptionItem.objects.filter(person=person, batch__stage=Stage.WRITE).values_list("image", flat=True)
+
+
+def while_writing(person: User) -> Q:
+    """Build the condition that something of the time `at` was said since a batch was taken that is on screen 2.
+
+    Of a batch that ended unsubmitted, this holds until its deadline.
+    """
+    batches = CaptionBatch.objects.filter(lease__person=person, stage=Stage.WRITE, lease__taken_at__lte=OuterRef("at"))
+    return Q(Exists(batches.filter(Q(lease__state=BatchState.OPEN) | Q(lease__deadline__gte=OuterRef("at")))))
 
 
 def work_of(annotator: User, now: datetime) -> list[RoundWork]:

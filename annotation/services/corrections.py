@@ -19,6 +19,7 @@ from annotation.models import (
     Exclusion,
     Round,
     RoundState,
+    SecondReading,
     VerificationTask,
 )
 from annotation.rules import rewriting, text_checks
@@ -119,6 +120,8 @@ def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Capti
         caption.state = CaptionState.COUNTED
         caption.save(update_fields=["text", "text_as_typed", "warnings", "state"])
         caption.corrections.filter(answered_at=None).update(answered_at=now)
+        # What second readers said is about the text that was.
+        SecondReading.objects.filter(caption=caption).update(answer="", comment="", answered_at=None)
         forget_glosses(captions=Caption.objects.filter(pk=caption.pk), rounds=[caption.round])
         tallies.recount(round=caption.round, person=author)
     return caption

@@ -34,7 +34,7 @@ from core.allocation.services.errors import PoolClosedError
 from core.allocation.services.kinds import check_in_time, check_not_returned
 from core.allocation.services.lifecycle import finish_batch
 from core.allocation.services.locks import FreeTasks
-from core.conversation.selectors import is_held
+from core.conversation.selectors import is_held, is_reported_by
 from core.people.models import User
 
 
@@ -94,13 +94,18 @@ def _fit_places(round: Round) -> None:
     Task.objects.filter(counts, pk__in=locked).update(places=Greatest(F("places_taken"), round.replication))
 
 
+def _comes_not_to(person: User, project: int) -> Q:
+    image = "verification_task__caption__image"
+    return not_for(person) | is_held(project, image) | is_reported_by(person, image)
+
+
 class VerificationBatchKind(RoundBatchKind[VerificationBatch]):
     """Batches of captions to rate."""
 
     model, task_model, row_model = VerificationBatch, VerificationTask, Verdict
     copied = ("caption_id",)
     image = "verification_task__caption__image"
-    free_tasks = (FreeTasks(lambda person, project: not_for(person) | is_held(project, VerificationBatchKind.image)),)
+    free_tasks = (FreeTasks(_comes_not_to),)
 
     def check_still_qualified(self, person: User, work: Round) -> None:
         # Closing the round changes the row that a new batch refers to, so the two take turns.

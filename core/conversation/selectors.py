@@ -29,14 +29,17 @@ WORKERS = (Role.ANNOTATOR, Role.RATER, Role.PLAYER)
 
 ImagesOf = Callable[[User], "QuerySet[Any, Any]"]
 _assigned: list[tuple[ImagesOf, ImagesOf]] = []
+_while_writing: list[Callable[[User], Q]] = []
 
 
-def register_assigned(images: ImagesOf, *, written: ImagesOf) -> None:
+def register_assigned(images: ImagesOf, *, written: ImagesOf, while_writing: Callable[[User], Q]) -> None:
     """Register the images that a person rates and writes about now, and of these the ones on screen 2.
 
-    What was said about them may quote an English caption.
+    What was said about them may quote an English caption, and so may what was said about none at a time (`at`) for
+    which `while_writing` holds: since a batch was taken that is on screen 2.
     """
     _assigned.append((images, written))
+    _while_writing.append(while_writing)
 
 
 def is_assigned(person: User, image: str, *, written: bool = False) -> Q:
@@ -108,20 +111,29 @@ def own_messages(project: Project, person: User) -> QuerySet[ThreadMessage]:
     """List what `person` and the managers wrote, without what may quote an English caption while they write."""
     mine = ThreadMessage.objects.filter(thread__project=project, thread__person=person)
     quoted = mine.exclude(is_assigned(person, "image"), ~Q(quote=""))
-    return quoted.exclude(is_assigned(person, "image", written=True), is_of_screen_1=True)
+    return _not_while_writing(quoted, person).exclude(is_assigned(person, "image", written=True), is_of_screen_1=True)
 
 
-UNREAD_REPLIES = ThreadMessage.objects.filter(Q(thread__read_at=None) | Q(at__gt=F("thread__read_at")), is_reply=True)
+def _not_while_writing(messages: QuerySet[ThreadMessage], person: User) -> QuerySet[ThreadMessage]:
+    """Leave out what is about no image, but may quote the caption of one that `person` writes about."""
+    for condition in _while_writing:
+        messages = messages.exclude(condition(person), image=None)
+    return messages
+
+
+IS_UNREAD = Q(thread__read_at=None, is_reply=True) | Q(at__gt=F("thread__read_at"), is_reply=True)
+UNREAD_REPLIES = ThreadMessage.objects.filter(IS_UNREAD)
 
 
 def projects_to_ask(person: User) -> list[tuple[Project, int]]:
     """List the projects in which `person` works, each with how many replies they have not confirmed."""
     works = Membership.objects.filter(user=person, role__in=WORKERS).values("project")
     projects = Project.objects.filter(pk__in=works, archived_at=None, deletion=None).order_by("name", "pk")
-    unread = dict(
-        UNREAD_REPLIES.filter(thread__person=person).order_by().values_list("thread__project").annotate(Count("pk"))
-    )
-    return [(project, unread.get(project.pk, 0)) for project in projects.defer("description")]
+    new = set(UNREAD_REPLIES.filter(thread__person=person).order_by().values_list("thread__project", flat=True))
+    return [
+        (project, own_messages(project, person).filter(IS_UNREAD).count() if project.pk in new else 0)
+        for project in projects.defer("description")
+    ]
 
 
 def threads_of(
@@ -152,6 +164,7 @@ def data_export(person: User) -> Iterator[ExportPart]:
         reports.values("at", "item", "language", "reason", "comment", project_slug=F("reported__project__slug")),
     )
     messages = ThreadMessage.objects.filter(thread__person=person).exclude(is_assigned(person, "image"))
+    messages = _not_while_writing(messages, person)
     yield ExportPart(
         "messages",
         _("What you wrote to managers, and their replies."),

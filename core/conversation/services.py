@@ -22,6 +22,7 @@ from core.conversation.models import (
 )
 from core.conversation.permissions import KINDS, ReportableItem
 from core.conversation.rules import ReportReason
+from core.conversation.selectors import own_messages
 from core.people.models import Project, User
 from core.people.services import audit_log
 from crosslens_metrics.hidden_characters import visible_text
@@ -121,29 +122,46 @@ def ask_managers(
         return ThreadMessage.objects.create(thread=thread, by=person, text=text, quote=quote, at=now, **about)
 
 
-def answer_thread(*, thread_id: int, text: str, by: User, now: datetime) -> ThreadMessage:
-    """Reply as a manager. What the reply is about, and who must not read it now, is as of the last question.
+def answer_thread(*, thread_id: int, text: str, by: User, now: datetime, newest: int | None = None) -> ThreadMessage:
+    """Reply as a manager. The question that is hidden longest says who may not read the reply now.
+
+    The thread stays open if a question came after the `newest` that the manager saw.
 
     Raises MessageRefusedError or ManagerThread.DoesNotExist.
     """
     text = _clean(text)
     with transaction.atomic():
         thread = ManagerThread.objects.select_for_update(no_key=True).get(pk=thread_id)
-        asked = thread.messages.filter(is_reply=False).latest("at", "pk")
-        thread.is_open = False
+        asked = _answered_by_reply(thread)
+        thread.is_open = newest is not None and thread.messages.filter(is_reply=False, pk__gt=newest).exists()
         thread.save(update_fields=["is_open"])
         about = {"image": asked.image, "language": asked.language, "is_of_screen_1": asked.is_of_screen_1}
         return ThreadMessage.objects.create(thread=thread, by=by, is_reply=True, text=text, at=now, **about)
 
 
-def resolve_thread(*, thread_id: int) -> None:
-    """Close a thread that needs no answer."""
-    ManagerThread.objects.filter(pk=thread_id).update(is_open=False)
+def _answered_by_reply(thread: ManagerThread) -> ThreadMessage:
+    """Return the question that a reply is about: one of screen 1 before one about no image, and that before others."""
+    asked = list(thread.messages.filter(is_reply=False))
+    last = thread.messages.filter(is_reply=True).last()
+    waiting = [one for one in asked if last is None or (one.at, one.pk) > (last.at, last.pk)] or asked[-1:]
+    return max(waiting, key=lambda one: (one.is_of_screen_1, one.image_id is None, one.pk))
 
 
-def confirm_replies(*, project: Project, person: User, now: datetime) -> None:
-    """Note that `person` has read the replies so far."""
-    ManagerThread.objects.filter(project=project, person=person).update(read_at=now)
+def resolve_thread(*, thread_id: int, newest: int | None = None) -> None:
+    """Close a thread that needs no answer, unless a question came after the `newest` that the manager saw."""
+    threads = ManagerThread.objects.filter(pk=thread_id)
+    if newest is not None:
+        threads = threads.exclude(messages__is_reply=False, messages__pk__gt=newest)
+    threads.update(is_open=False)
+
+
+def confirm_replies(*, project: Project, person: User, newest: int | None = None) -> None:
+    """Note that `person` has read the replies that they may see, up to the `newest` that they saw."""
+    replies = own_messages(project, person).filter(is_reply=True)
+    if newest is not None:
+        replies = replies.filter(pk__lte=newest)
+    if last := replies.order_by("at", "pk").last():
+        ManagerThread.objects.filter(pk=last.thread_id).update(read_at=last.at)
 
 
 def _clean(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, cast
 
 from django.conf import settings
@@ -21,6 +21,12 @@ R = TypeVar("R", bound=HttpResponseBase)
 def user_of(request: HttpRequest) -> User:
     """Return the signed-in person; for views that require one."""
     return cast("User", request.user)
+
+
+def number_in(sent: Mapping[str, Any], name: str) -> int | None:
+    """Return a number that the page put into a form, such as a key; None if there is none."""
+    text = str(sent.get(name, ""))
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
 def is_htmx(request: HttpRequest) -> bool:

@@ -82,7 +82,9 @@ class JudgingBatchKind(BatchKind[JudgingBatch, Comparison]):
     free_tasks = (
         FreeTasks(
             lambda person, project: (
-                assigned_work.is_kept_from(person, "pair__image", besides="sxs_eval") | is_held(project, "pair__image")
+                assigned_work.is_kept_from(person, "pair__image", besides="sxs_eval")
+                | is_held(project, "pair__image")
+                | is_reported_by(person, "pair__image")
             )
         ),
     )

@@ -64,7 +64,7 @@ def test_a_question_is_answered_and_the_reply_counted_until_it_is_confirmed(aski
     assert "No, one." in said(asking.manager, f"{asking.inbox}?shown=answered&kind=questions")
     assert "1 new reply" in said(asking.client, "/work/")
     assert "No, one." in said(asking.client, asking.thread)
-    asking.client.post(asking.thread, {"read": "1"})
+    asking.client.post(asking.thread, {"read": str(ThreadMessage.objects.get(is_reply=True).pk)})
     assert "new reply" not in said(asking.client, "/work/")
 
 
@@ -95,6 +95,36 @@ def test_a_question_about_an_image_keeps_the_image_and_is_hidden_on_screen_2(ask
     asking.reply(text="A buoy.")
     assert "buoy" in said(asking.client, asking.thread)
     assert "english caption" in said(asking.manager, f"{asking.inbox}threads/{ManagerThread.objects.get().pk}/")
+
+
+def test_what_is_said_about_no_image_is_hidden_on_screen_2_since_the_batch_was_taken(asking: Asking) -> None:
+    services.ask_managers(project=asking.project, person=asking.ann, text="A general one.", now=NOW - timedelta(days=9))
+    asking.client.post(asking.thread, {"text": "Is “english caption” good?"})
+    asking.ask_about_an_image("What is the red thing?")
+    asking.reply(text="The english caption is a model's.")
+    who: dict[str, Any] = {"batch_id": asking.batch.pk, "person": asking.ann, "now": NOW}
+    batches.save_ratings(ratings=dict.fromkeys((1, 2), Rating.GOOD), **who)
+    batches.open_writing(**who)
+
+    page = said(asking.client, asking.thread)
+    assert "A general one." in page
+    assert "english caption" not in page
+    assert "new reply" not in said(asking.client, "/work/")
+    assert "english" not in str([list(part.rows) for part in data_export(asking.ann) if part.name == "messages"])
+    batches.return_batch(batch_id=asking.batch.pk, person=asking.ann, now=NOW)
+    assert "english caption" not in said(asking.client, asking.thread)
+
+
+def test_a_question_that_comes_while_a_manager_types_stays_open(asking: Asking) -> None:
+    asking.client.post(asking.thread, {"text": "First?"})
+    seen = ThreadMessage.objects.get().pk
+    asking.client.post(asking.thread, {"text": "Second?"})
+    asking.reply(resolve="1", newest=str(seen))
+    assert ManagerThread.objects.get().is_open
+    asking.reply(text="Yes.", newest=str(seen))
+    assert ManagerThread.objects.get().is_open
+    asking.reply(text="Yes.", newest=str(ThreadMessage.objects.filter(is_reply=False).latest("pk").pk))
+    assert not ManagerThread.objects.get().is_open
 
 
 def test_a_thread_is_of_one_person_and_closed_without_an_answer(asking: Asking) -> None:
@@ -146,7 +176,7 @@ def test_a_reply_comes_by_e_mail_once(asking: Asking) -> None:
     assert isinstance(message, mail.EmailMessage)
     assert asking.thread in message.body
     assert "A secret." not in message.body
-    services.confirm_replies(project=asking.project, person=asking.ann, now=NOW)
+    services.confirm_replies(project=asking.project, person=asking.ann)
     assert isinstance(compose(notice, NOW), str)
 
 

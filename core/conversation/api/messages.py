@@ -89,7 +89,7 @@ def sent_or_refused(send: Callable[[], ThreadMessage]) -> Response:
 @api.post("replies_confirm", "Confirm that you have read the replies", {204: None}, has_key=False)
 def replies_confirm(request: Request, slug: str) -> Response:
     project = project_asked(request.user, slug)
-    services.confirm_replies(project=project, person=person_asking(request), now=timezone.now())
+    services.confirm_replies(project=project, person=person_asking(request))
     return Response(status=204)
 
 

@@ -21,10 +21,11 @@ class ReplyForm(MessageForm):
     """A saved answer goes before what is typed, or stands for it."""
 
     saved = forms.ModelChoiceField(label=_("Saved answer"), queryset=SavedAnswer.objects.none(), required=False)
+    newest = forms.IntegerField(required=False, widget=forms.HiddenInput)
     field_order = ("saved", "text")
 
-    def __init__(self, data: Mapping[str, Any] | None = None, *, project: Project) -> None:
-        super().__init__(data)
+    def __init__(self, data: Mapping[str, Any] | None = None, *, project: Project, newest: int | None = None) -> None:
+        super().__init__(data, initial={"newest": newest})
         saved: Any = self.fields["saved"]
         saved.queryset = SavedAnswer.objects.filter(project=project)
         self.fields["text"].required = False

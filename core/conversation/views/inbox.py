@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -26,7 +28,7 @@ from core.conversation.selectors import (
     threads_of,
 )
 from core.images.selectors import served_image
-from core.people.requests import RefusalsShown, user_of
+from core.people.requests import RefusalsShown, number_in, user_of
 
 DECISIONS = (ReportedState.PAUSED, ReportedState.RESUMED, ReportedState.WITHDRAWN)
 
@@ -67,17 +69,19 @@ def thread_answer(request: HttpRequest, slug: str, thread_id: int) -> HttpRespon
     manager = user_of(request)
     thread = thread_for(manager, slug, thread_id)
     if "resolve" in request.POST:
-        services.resolve_thread(thread_id=thread.pk)
+        services.resolve_thread(thread_id=thread.pk, newest=number_in(request.POST, "newest"))
         return redirect("conversation:inbox-show", slug)
-    form = ReplyForm(request.POST if request.method == "POST" else None, project=thread.project)
+    messages_shown = messages_for(manager, [thread])[thread.pk]
+    newest = messages_shown[-1].pk if messages_shown else None
+    form = ReplyForm(request.POST if request.method == "POST" else None, project=thread.project, newest=newest)
     if form.is_valid():
         with RefusalsShown(form, services.MessageRefusedError, field="text"):
-            about = {"thread_id": thread.pk, "text": form.cleaned_data["text"]}
+            about: dict[str, Any] = {"thread_id": thread.pk, "text": form.cleaned_data["text"]}
+            about["newest"] = number_in(request.POST, "newest")
             services.answer_thread(**about, by=manager, now=timezone.now())
             return redirect("conversation:inbox-show", slug)
     shown = [
-        (one, served_image(one.image, manager) if one.image and not one.is_reply else None)
-        for one in messages_for(manager, [thread])[thread.pk]
+        (one, served_image(one.image, manager) if one.image and not one.is_reply else None) for one in messages_shown
     ]
     context = {"project": thread.project, "thread": thread, "said": shown, "form": form}
     return render(request, "conversation/answer.html", context, status=422 if form.errors else 200)

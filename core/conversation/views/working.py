@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -22,11 +23,11 @@ from core.conversation.permissions import (
     project_asked,
 )
 from core.conversation.selectors import (
-    UNREAD_REPLIES,
+    IS_UNREAD,
     own_messages,
 )
 from core.images.selectors import served_image
-from core.people.requests import RefusalsShown, user_of
+from core.people.requests import RefusalsShown, number_in, user_of
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -38,6 +39,8 @@ def report_send(request: HttpRequest, kind: str, batch_id: UUID, position: int) 
         image = {"src": item.src, "is_ready": True} if item.src else served_image(item.image, person)
         context = {"form": form, "item": item, "image": image}
         return render(request, "conversation/report.html", context, status=422 if form.is_bound else 200)
+    # The form may be from screen 1, and sent when another tab is on screen 2.
+    item = replace(item, is_on_screen_1=item.is_on_screen_1 or "screen_1" in request.POST)
     if form.is_question:
         return _ask(request, item, form.cleaned_data["comment"])
     about: dict[str, Any] = {"kind": kind, "batch_id": batch_id, "position": position} | form.cleaned_data
@@ -62,15 +65,15 @@ def _ask(request: HttpRequest, item: ReportableItem, text: str) -> HttpResponse:
 def thread_show(request: HttpRequest, slug: str) -> HttpResponse:
     """Show what the person and the managers wrote; take another message, or that the replies were read."""
     project, person = project_asked(request.user, slug), user_of(request)
-    about: dict[str, Any] = {"project": project, "person": person, "now": timezone.now()}
+    about: dict[str, Any] = {"project": project, "person": person}
     if "read" in request.POST:
-        services.confirm_replies(**about)
+        services.confirm_replies(**about, newest=number_in(request.POST, "read"))
         return redirect("conversation:thread-show", slug)
     form = MessageForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         with RefusalsShown(form, services.MessageRefusedError, field="text"):
-            services.ask_managers(**about, text=form.cleaned_data["text"])
+            services.ask_managers(**about, text=form.cleaned_data["text"], now=timezone.now())
             return redirect("conversation:thread-show", slug)
-    unread = UNREAD_REPLIES.filter(thread__project=project, thread__person=person).exists()
-    context = {"project": project, "form": form, "said": own_messages(project, person), "unread": unread}
+    said = own_messages(project, person)
+    context = {"project": project, "form": form, "said": said, "unread": said.filter(IS_UNREAD).last()}
     return render(request, "conversation/thread.html", context, status=422 if form.errors else 200)

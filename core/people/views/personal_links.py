@@ -34,7 +34,9 @@ def link_open(request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "people/link_closed.html", status=404)
     after = way_back(request, request.GET.get("next", ""), otherwise=reverse("people:home-show"))
     if request.method == "POST" and not request.user.is_authenticated:
-        person = use_link(token=token, now=timezone.now()) or person
+        person = use_link(token=token, now=timezone.now())
+        if person is None:
+            return render(request, "people/link_closed.html", status=404)
         return perform_login(request, person, email_verification="none", redirect_url=after)
     is_own = request.user.pk == person.pk
     address = request.build_absolute_uri(request.path)
