@@ -1,6 +1,21 @@
+from __future__ import annotations
+
+from datetime import datetime
 from functools import partial
+from typing import TYPE_CHECKING
+from uuid import UUID
 
 from django.apps import AppConfig
+
+if TYPE_CHECKING:
+    from core.people.models import User
+
+
+def _skip_rating(batch_id: UUID, person: User, position: int, now: datetime) -> None:
+    # Its module brings numpy, which takes longer to load than most commands take.
+    from annotation.services import verification
+
+    verification.KIND.skip_task(batch_id, person, position, now)
 
 
 class AnnotationConfig(AppConfig):
@@ -12,7 +27,6 @@ class AnnotationConfig(AppConfig):
         from annotation.permissions import TO_REWRITE
         from annotation.selectors import data_export, feedback, guidelines, image_uses, reportable, verification, work
         from annotation.services import batches, english_captions, withdrawal
-        from annotation.services import verification as ratings
         from core.allocation import refusals
         from core.conversation import permissions as reporting
         from core.conversation.selectors import register_assigned
@@ -31,7 +45,7 @@ class AnnotationConfig(AppConfig):
         refusals.register_module("annotation.refusals")
         register_assigned(work.assigned_images, written=work.written_images, while_writing=work.while_writing)
         reporting.KINDS["captions"] = reporting.ReportableKind(reportable.described, batches.KIND.skip_task)
-        reporting.KINDS["ratings"] = reporting.ReportableKind(reportable.rated, ratings.KIND.skip_task)
+        reporting.KINDS["ratings"] = reporting.ReportableKind(reportable.rated, _skip_rating)
         assigned_work.register("annotation", work.assigned_images, verification.images_being_rated)
         assigned_work.register(TO_REWRITE, feedback.images_to_rewrite)
         personal_data.register(

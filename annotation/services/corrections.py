@@ -27,7 +27,7 @@ from annotation.selectors.feedback import warnings_for
 from annotation.services import tallies
 from annotation.services.batches import InvalidCaptionError
 from annotation.services.feedback import clean_note, record
-from annotation.services.glosses import forget_glosses
+from annotation.services.gloss_removal import forget_glosses
 from core.allocation.models import Assignment, AssignmentState
 from core.allocation.services.lifecycle import restore_work
 from core.people.models import Role, User

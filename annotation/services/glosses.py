@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
-from annotation.models import Caption, Gloss, GlossRequest, Round, Tally
+from annotation.models import Caption, Gloss, GlossRequest, Tally
 from annotation.selectors.glosses import GlossTranslator, captions_without_gloss
 from annotation.selectors.marks import SHOWN_STATES
 from core.jobs.models import OPEN_STATES, JobState
@@ -89,14 +89,6 @@ def delete_glosses(*, project: Project, language: Language, by: User, now: datet
 
 def _made_in(project: Project, language: Language) -> QuerySet[Gloss]:
     return Gloss.objects.filter(caption__round__project=project, caption__round__language=language)
-
-
-def forget_glosses(*, captions: QuerySet[Caption], rounds: Sequence[Round]) -> None:
-    """Delete the glosses of captions that changed; call it in the transaction that changed them."""
-    Gloss.objects.filter(caption__in=captions).delete()
-    for round in rounds:
-        done = GlossRequest.objects.filter(project=round.project_id, language=round.language_id, state=JobState.DONE)
-        done.filter(keeps_up=True).update(state=JobState.QUEUED, lease_until=None)
 
 
 def requests_waiting(*, now: datetime) -> list[int]:

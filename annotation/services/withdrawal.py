@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from annotation.models import Caption, CaptionItem, CaptionState, Round, RoundKind, RoundState, Stage
 from annotation.services import tallies
-from annotation.services.glosses import forget_glosses
+from annotation.services.gloss_removal import forget_glosses
 from annotation.services.references import leave_out_of_references
 from core.allocation.models import Assignment, AssignmentState, Pool
 from core.allocation.services.lifecycle import reject_all_work, return_all_work, set_aside

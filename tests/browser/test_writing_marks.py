@@ -65,7 +65,7 @@ def test_only_what_comes_from_the_clipboard_is_noted_and_for_the_image_that_is_s
     page.keyboard.press("Enter")
     page.wait_for_url(noted.writing(2))
     page.evaluate(PASTE, "これは別の場所から来た文です")
-    page.evaluate(HIDE, 500)
+    page.evaluate(HIDE, 50)
     page.keyboard.press("Enter")
     page.wait_for_url(noted.writing(3))
     page.keyboard.type("木")
@@ -79,4 +79,4 @@ def test_only_what_comes_from_the_clipboard_is_noted_and_for_the_image_that_is_s
         if found[2] != (14, 0):
             break
         page.wait_for_timeout(100)
-    assert found == {1: (0, 0), 2: (14, 500), 3: (0, 0)}
+    assert found == {1: (0, 0), 2: (14, 50), 3: (0, 0)}
