@@ -180,7 +180,7 @@ def _person_page(
         "language": language,
         "row": selectors.person_row(project, language, person, now=timezone.now()),
         "form": form,
-        # Whoever has to write about images of the project must not see others' captions.
+        # People who write about images of the project must not see others' captions.
         "samples": [] if has_assigned_images(user_of(request), project) else newest_of(project, language, person),
         "history": Exclusion.objects.filter(**about, undone_at__isnull=False),
     }

@@ -194,7 +194,7 @@ class JoinForm(LanguagesForm):
         else:
             self.initial["email"] = getattr(invitation, "email", "") if invitation.places == 1 else ""
             if needs_consent(invitation.role):
-                # Whoever starts with a link leaves them empty.
+                # Those who start with a link leave them empty.
                 self.fields["username"].required = self.fields["password"].required = False
             else:
                 self._drop("way")

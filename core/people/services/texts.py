@@ -19,7 +19,7 @@ class StaleTranslationError(Exception):
 
 
 class ConsentGapsError(Exception):
-    """The consent text leaves open what only a manager can say, and is to be read by whoever is invited."""
+    """The consent text leaves open what only a manager can say. Nobody is invited to it until that is filled in."""
 
     def __init__(self) -> None:
         super().__init__(_("The consent text does not say who to ask, or the licence of captions. Fill it in first."))
