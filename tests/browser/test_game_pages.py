@@ -219,10 +219,10 @@ def test_a_stranger_signs_up_agrees_chooses_a_nickname_and_plays(
     page = browser.new_page(viewport=PHONE, java_script_enabled=has_scripts)
     page.goto(f"{live_server.url}/game/{season.slug}/")
     page.get_by_role("link", name="Take part").click()
+    page.get_by_label("Make an account with a password").check()
     page.get_by_label("User name").fill("zoe")
-    for field in page.locator("input[type=password]").all():
-        field.fill("walrus-parade-99")
-    page.get_by_role("checkbox").check()
+    page.get_by_label("Password", exact=True).fill("walrus-parade-99")
+    page.get_by_label("I have read the text above and agree to it").check()
     page.get_by_role("button", name="Join").click()
     expect(page).to_have_url(f"{live_server.url}/game/{season.slug}/")
     page.get_by_label("Nickname", exact=True).fill("Zoe the Fox")
