@@ -11,12 +11,13 @@ from allauth.mfa import admin as _of_second_factors  # noqa: F401 registered bef
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount import admin as _of_services  # noqa: F401 registered before it is taken out below
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.forms import AdminPasswordChangeForm
 from django.db import transaction
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -38,7 +39,9 @@ from core.people.models import (
     User,
     Webhook,
 )
+from core.people.requests import RefusalsShown, user_of
 from core.people.services.mails import replace_address
+from core.people.services.personal_links import LinkError, replace_link
 from core.people.services.sessions import save_password
 
 
@@ -84,6 +87,21 @@ class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
     list_display = ("username", "email", "is_active", "is_staff", "last_login", "deleted_at")
     readonly_fields = ("deleted_at",)
     inlines = (look_up_inline(Membership), look_up_inline(LanguageSkill))
+    actions = ("replace_link",)
+
+    @admin.action(description=_("Replace the personal link"), permissions=["change"])
+    def replace_link(self, request: HttpRequest, people: QuerySet[User]) -> HttpResponse | None:
+        """For those whose link no manager may replace: they left, or work for several managers."""
+        if people.count() != 1:
+            messages.error(request, _("Choose one person."))
+            return None
+        person, site = people.get(), request.build_absolute_uri("/")
+        with RefusalsShown(request, LinkError):
+            address = replace_link(person=person, by=user_of(request), site=site, now=timezone.now())
+            if address:
+                return render(request, "people/member_link.html", {"person": person, "address": address})
+            messages.success(request, _("The link was sent to %(address)s.") % {"address": person.email})
+        return None
 
     def save_model(self, request: HttpRequest, row: User, form: Any, change: bool) -> None:
         super().save_model(request, row, form, change)

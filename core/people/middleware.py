@@ -47,6 +47,7 @@ class ArchivedProjects(MiddlewareMixin):
     STILL_ALLOWED = frozenset(
         {
             "people:consent-withdraw", "people:member-remove", "people:webhook-turn-off",
+            "people:link-replace", "people:link-revoke",
             "dashboard:project-settings", "dashboard:project-archive", "dashboard:project-restore",
             "dashboard:project-duplicate", "dashboard:project-delete",
         }

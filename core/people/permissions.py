@@ -6,11 +6,13 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.utils import is_mfa_enabled
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from core.people.models import Consent, Membership, Project, Role, User
+from core.people.rules.roles import CONTRIBUTORS
 
 READERS = (Role.MANAGER, Role.RESEARCHER)
 """Roles that read everything of their project but its people, and use what belongs to it: collections, models, runs."""
@@ -108,6 +110,32 @@ def reads_anything(user: User | AnonymousUser) -> bool:
     """Return whether `user` may see collections and models: manages or studies a project, or may start one."""
     of_projects = Membership.objects.filter(user=user.pk, role__in=READERS)
     return user.is_authenticated and (of_projects.exists() or may_start_projects(user))
+
+
+def manages_all(user: User, projects: QuerySet[Project]) -> bool:
+    managed = Membership.objects.filter(user=user, role=Role.MANAGER).values("project")
+    return not projects.exclude(pk__in=managed).exists()
+
+
+def may_change_accounts(user: User) -> bool:
+    """Return whether `user` is an administrator who may change anybody's account."""
+    return user.is_staff and user.has_perm("people.change_user")
+
+
+def may_have_link(user: User) -> bool:
+    """Return whether a personal link may sign `user` in: somebody without a password who writes, rates or plays.
+
+    No project is needed: who is removed from all of them can still see, withdraw and delete what is theirs.
+    """
+    if not user.is_active or user.has_usable_password() or user.is_staff or user.is_superuser:
+        return False
+    return not user.memberships.exclude(role__in=CONTRIBUTORS).exists()
+
+
+def person_with_link(project: Project, membership_id: int) -> User:
+    """Return the member of `project` who begins with a personal link, also if it has ended. Raises Http404."""
+    of_links = project.memberships.select_related("user").filter(user__personal_link__isnull=False)
+    return get_object_or_404(of_links, pk=membership_id).user
 
 
 def lacks_second_factor(user: User | AnonymousUser) -> bool:

@@ -23,6 +23,7 @@ from core.people.rules.pseudonyms import pseudonym
 from core.people.rules.review_links import link_token
 from core.people.selectors.accounts import handle_of
 from core.people.services import tokens
+from core.people.services.personal_links import make_link
 from gapgame.services import playing
 from office.dashboard.models import NoticeKind
 from office.dashboard.rules.emails import token_to_stop
@@ -34,7 +35,16 @@ from sxs_eval.services import judging
 from tests.annotation.submitting import submit_captions
 from tests.api.seeded import WRITTEN, Seeded, make_seeded
 from tests.api.test_projects import make_release
-from tests.factories import make_annotator, make_comparison, make_player, make_rater, make_round, make_season
+from tests.factories import (
+    join_project,
+    make_annotator,
+    make_comparison,
+    make_player,
+    make_rater,
+    make_round,
+    make_season,
+    make_user,
+)
 from tests.inference.embedded import put_set, put_training
 from tests.leaks.addresses import routes, routes_of
 from tests.practice.making import make_practice
@@ -231,8 +241,12 @@ def make_world(media: Path) -> World:
     for name in ("conversation:report-send", "api:report-send"):
         known[f"{name} kind"] = ["captions"]
     known["api:annotator-marks pseudonym"] = [pseudonym(project, seeded.ann.pk)]
-    for name in ("people:member-remove", "people:link-revoke", "api:member-remove"):
+    for name in ("people:member-remove", "api:member-remove"):
         known[f"{name} pk"] = [Membership.objects.get(project=project, user=bob).pk]
+    lea = join_project(project, make_user("lea"), Role.PLAYER)
+    make_link(user=lea, now=now)
+    for name in ("people:link-replace", "people:link-revoke", "api:member-link"):
+        known[f"{name} pk"] = [Membership.objects.get(project=project, user=lea).pk]
     known["api:player-decide pseudonym"] = [pseudonym(project, player.user_id)]
     known["api:rater-decide pseudonym"] = [pseudonym(project, rita.pk)]
     known["inference:stabilisers-export slug"] = [seeded.main.collection.slug]

@@ -11,8 +11,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from core.people.models import Membership, PersonalLink, Project, Role, User
+from core.people.models import Consent, Membership, PersonalLink, Project, Role, User
 from core.people.rules.roles import CONTRIBUTORS
+from core.people.services.members import remove_member
 from core.people.services.personal_links import LIFETIME, make_link, use_link
 from core.people.services.sessions import save_password
 from tests.clients import client_of
@@ -79,17 +80,13 @@ def test_only_a_digest_is_stored_and_an_account_needs_its_name_and_password(cons
     assert page.content.decode().count("This field is required.") == 4, "each in the list and at its field"
 
 
-def test_it_lasts_from_the_last_use_and_ends_with_a_password_a_project_or_a_new_link(consented: Project) -> None:
+def test_it_lasts_from_the_last_use_and_ends_with_a_password_or_a_new_link(consented: Project) -> None:
     client, address = join(consented, consent_version=_version(consented))
     token, now = token_of(address), timezone.now()
     soon, day = now + LIFETIME - timedelta(days=1), timedelta(days=1)
     person = use_link(token=token, now=soon)
     assert person is not None
     assert use_link(token=token, now=soon + LIFETIME + day) is None
-
-    Project.objects.update(archived_at=now)
-    assert use_link(token=token, now=now) is None
-    Project.objects.update(archived_at=None)
 
     renewed = client.post(reverse("people:link-renew"))["Location"]
     assert use_link(token=token, now=now) is None
@@ -100,15 +97,27 @@ def test_it_lasts_from_the_last_use_and_ends_with_a_password_a_project_or_a_new_
     assert use_link(token=token_of(renewed), now=now) is None
 
 
-def test_a_manager_revokes_it_and_everything_that_was_signed_in_with_it(consented: Project) -> None:
-    client, address = join(consented, consent_version=_version(consented))
+@pytest.mark.parametrize("is_archived", [True, False])
+def test_who_is_removed_or_whose_project_is_archived_still_withdraws_downloads_and_deletes(
+    consented: Project, *, is_archived: bool
+) -> None:
+    _client, address = join(consented, consent_version=_version(consented))
     membership = Membership.objects.get(project=consented, role=Role.ANNOTATOR)
-    manager = client_of(consented.created_by)
-    assert "Revoke the personal link" in manager.get(reverse("people:member-list", args=["lions"])).content.decode()
-    manager.post(reverse("people:link-revoke", args=["lions", membership.pk]))
+    if is_archived:
+        Project.objects.update(archived_at=timezone.now())
+    else:
+        remove_member(membership=membership, by=consented.created_by, now=timezone.now())
+    client = Client()
+    came = client.post(address, follow=True)
+    assert is_archived or "Go to your profile" in came.content.decode()
+    withdrawal = reverse("people:consent-withdraw", args=["lions"])
+    assert withdrawal in client.get("/profile/").content.decode()
+    assert client.post(withdrawal, {"answers": "remove"}).status_code == 302
+    assert Consent.objects.get(user=membership.user).withdrawn_at
+    assert client.get(reverse("people:data-download")).getvalue().startswith(b"PK")
+    assert client.post(reverse("people:account-delete"), {"understood": "on"}).status_code == 302
+    assert not User.objects.get(pk=membership.user_id).is_active
     assert Client().post(address).status_code == 404
-    assert client.get("/profile/").status_code == 302
-    assert consented.audit_entries.order_by("-number")[0].action == "link.revoked"
 
 
 def test_it_is_mailed_by_its_owner_alone(consented: Project) -> None:

@@ -16,6 +16,7 @@ urlpatterns = [
     path(f"{PROJECT}/invitations/change/", invitations.invitation_change, name="invitation-change"),
     path(f"{PROJECT}/members/", members.member_list, name="member-list"),
     path(f"{PROJECT}/members/<int:pk>/", members.member_remove, name="member-remove"),
+    path(f"{PROJECT}/members/<int:pk>/link/", members.link_replace_or_revoke, name="member-link"),
     path(f"{PROJECT}/texts/<str:kind>/<str:tag>/", texts.translation_show_or_save, name="translation-show"),
     path(f"{PROJECT}/webhooks/", webhooks.webhook_list_or_add, name="webhook-list"),
     path(f"{WEBHOOK}/", webhooks.webhook_show_or_turn_off, name="webhook-show"),

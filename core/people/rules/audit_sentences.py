@@ -61,6 +61,7 @@ SENTENCES: Mapping[str, Promise] = {
     "judgements.exported": _("Judgements were downloaded: %(about)s."),
     "language.added": _("A language was added: %(about)s."),
     "language-table.replaced": _("The table of where languages are spoken was replaced by version %(about)s."),
+    "link.replaced": _("%(person)s was given a new personal link."),
     "link.revoked": _("The personal link of %(person)s was revoked."),
     "model.changed": _("The details of a model were changed: %(about)s."),
     "model-caption.switched-off": _("A caption of a model was switched off: %(about)s."),

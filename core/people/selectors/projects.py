@@ -47,6 +47,13 @@ def roles_by_project(user: User, projects: Iterable[Project]) -> dict[int, list[
     return roles
 
 
+def projects_of(user: User) -> QuerySet[Project]:
+    """Return the projects that `user` is in or ever agreed to the text of, archived ones too."""
+    return Project.objects.filter(
+        pk__in=Project.objects.filter(Q(memberships__user=user) | Q(consent_texts__consents__user=user)).values("pk")
+    ).order_by("pk")
+
+
 def own_projects(user: User) -> list[dict[str, Any]]:
     """Describe the projects of somebody, their roles in each, and whether they agreed to its consent text."""
     memberships = defaultdict(list)

@@ -30,12 +30,11 @@ from core.people.models import (
     LanguageSkill,
     Membership,
     PersonalLink,
-    Project,
     Role,
     Session,
     User,
 )
-from core.people.selectors.projects import managed_by_nobody_else
+from core.people.selectors.projects import managed_by_nobody_else, projects_of
 from core.people.services import audit_log
 from core.people.services.members import LastManagerError
 
@@ -74,8 +73,7 @@ def delete_account(*, user: User, now: datetime) -> None:
             return
         _must_not_leave_projects_alone(locked)
         personal_data.forget(person=locked, now=now)
-        projects = Project.objects.filter(Q(memberships__user=locked) | Q(consent_texts__consents__user=locked))
-        affected = list(projects.distinct().order_by("pk"))
+        affected = list(projects_of(locked))
         known = _known(locked)
         named = _in_the_log_of_the_admin(locked, known)
         _remove_what_names(locked, known)

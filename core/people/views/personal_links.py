@@ -1,26 +1,24 @@
-"""The personal link of somebody without a password: its page, which also signs them in, a new one, and its end."""
+"""The personal link of somebody without a password: its page, which also signs them in, and a new one."""
 
 from __future__ import annotations
 
-from allauth.account.adapter import get_adapter
 from allauth.account.utils import perform_login
 from allauth.core.internal.ratelimit import consume, respond_429
 from allauth.decorators import rate_limit
 from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from core.people.forms.profile import LinkMailForm
-from core.people.models import PersonalLink, Role
-from core.people.permissions import project_for
 from core.people.requests import user_of, way_back
 from core.people.selectors.accounts import person_of_link
-from core.people.services.personal_links import make_link, revoke_link, use_link
+from core.people.services.personal_links import LinkError, mail_link, renew_link, use_link
 from core.people.services.tokens import digest_of
 
 
@@ -52,7 +50,7 @@ def link_open(request: HttpRequest, token: str) -> HttpResponse:
 
 def _mail(request: HttpRequest, to: str, address: str) -> None:
     try:
-        get_adapter().send_mail("people/email/personal_link", to, {"url": address})
+        mail_link(to=to, address=address)
     except OSError:  # SMTPException is one
         messages.error(request, _("The e-mail could not be sent. Try again in a few minutes."))
     else:
@@ -63,16 +61,9 @@ def _mail(request: HttpRequest, to: str, address: str) -> None:
 def link_renew(request: HttpRequest) -> HttpResponse:
     """Make another link in place of the one that somebody has."""
     user = user_of(request)
-    if not PersonalLink.objects.filter(user=user).exists():
-        raise Http404(_("There is no such page."))
-    token = make_link(user=user, this=request.session.session_key, now=timezone.now())
+    try:
+        token = renew_link(user=user, this=request.session.session_key, now=timezone.now())
+    except LinkError as refusal:
+        raise Http404(str(refusal)) from refusal
+    update_session_auth_hash(request, user)
     return redirect("people:link-open", token)
-
-
-@require_POST
-def link_revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    project = project_for(user_of(request), slug, Role.MANAGER)
-    membership = get_object_or_404(project.memberships.select_related("user", "project"), pk=pk)
-    revoke_link(membership=membership, by=user_of(request), now=timezone.now())
-    messages.success(request, _("The personal link of %(name)s is revoked.") % {"name": membership.user.username})
-    return redirect("people:member-list", slug)

@@ -137,7 +137,9 @@ def home_show(request: HttpRequest) -> HttpResponse:
     destination = start_page(request.user, roles, may_start_projects=may_start, now=timezone.now())
     if destination:
         return redirect(destination)
-    return render(request, "people/home.html", {"projects": own_projects(request.user)})
+    # Without those that they left, and whose consent they can still withdraw: nothing comes there.
+    projects = [own for own in own_projects(request.user) if own["roles"]]
+    return render(request, "people/home.html", {"projects": projects})
 
 
 @require_safe

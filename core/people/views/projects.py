@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from core.people import defaults, tasks
 from core.people.forms.projects import ConsentTextForm, LogForm, WebhookForm
 from core.people.models import Delivery, Role, WebhookEvent
-from core.people.permissions import project_for
+from core.people.permissions import person_with_link, project_for
 from core.people.requests import RefusalsShown, csv_download, user_of
 from core.people.selectors.audit_log import EntryFilters, actions_in, log_as_csv, log_page
 from core.people.selectors.projects import members_of, webhooks_of
@@ -22,6 +22,7 @@ from core.people.selectors.texts import newest_consent_text, notes_writing_marks
 from core.people.services import webhooks
 from core.people.services.consent import publish_consent_text
 from core.people.services.members import LastManagerError, remove_member
+from core.people.services.personal_links import LinkError, check_link, replace_link, revoke_link
 
 DELIVERIES_PER_PAGE = 50
 
@@ -45,6 +46,35 @@ def member_remove(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         messages.success(request, _("%(name)s no longer has that role.") % {"name": membership.user.username})
         if membership.user_id == request.user.pk and membership.role == Role.MANAGER:
             return redirect("people:home-show")
+    return redirect("people:member-list", slug)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def link_replace(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Give a member another personal link, which this answer alone shows, or say why not."""
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    person = person_with_link(project, pk)
+    context = {"project": project, "pk": pk, "person": person}
+    site = request.build_absolute_uri("/")
+    try:
+        check_link(person=person, by=user_of(request))
+        if request.method == "POST":
+            context["address"] = replace_link(person=person, by=user_of(request), site=site, now=timezone.now())
+    except LinkError as refusal:
+        context["refusal"] = refusal
+    if context.get("address") == "":
+        messages.success(request, _("The link was sent to %(address)s.") % {"address": person.email})
+        return redirect("people:member-list", slug)
+    return render(request, "people/member_link.html", context)
+
+
+@require_POST
+def link_revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    person = person_with_link(project, pk)
+    with RefusalsShown(request, LinkError):
+        revoke_link(person=person, by=user_of(request), now=timezone.now())
+        messages.success(request, _("The personal link of %(name)s is revoked.") % {"name": person.username})
     return redirect("people:member-list", slug)
 
 
