@@ -1,6 +1,6 @@
 // Looking through captions with the keyboard. Everything is a form of the page; the keys only press its buttons.
 
-import { announce } from "./page.js";
+import { announce, recall, remember } from "./page.js";
 
 const KEYS_WANTED = "crosslens.check-keys";
 const keysWanted = document.getElementById("keys");
@@ -155,10 +155,6 @@ document.body.addEventListener("htmx:responseError", tellFailed);
 document.body.addEventListener("htmx:sendError", tellFailed);
 
 for (const hidden of document.querySelectorAll("[data-needs-script]")) hidden.hidden = false;
-try {
-  keysWanted.checked = localStorage.getItem(KEYS_WANTED) !== "off";
-  keysWanted.addEventListener("change", () => localStorage.setItem(KEYS_WANTED, keysWanted.checked ? "on" : "off"));
-} catch {
-  // No storage: on, as the page came.
-}
+keysWanted.checked = recall(KEYS_WANTED) !== "off";
+keysWanted.addEventListener("change", () => remember(KEYS_WANTED, keysWanted.checked ? "on" : "off"));
 mark();

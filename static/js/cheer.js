@@ -1,5 +1,7 @@
 // What a find looks and sounds like. Nothing moves for who asked for that, and nothing sounds before it is switched on.
 
+import { recall, remember } from "./page.js";
+
 const WANTED = "crosslens.game-sound";
 const PIECES = 36;
 const COLOURS = ["--accent", "--cheer-1", "--cheer-2", "--cheer-3"];
@@ -59,12 +61,7 @@ export function countUp(element, before, after) {
 }
 
 let audio = null;
-let isWanted = false;
-try {
-  isWanted = localStorage.getItem(WANTED) === "on";
-} catch {
-  // No storage: off.
-}
+let isWanted = recall(WANTED) === "on";
 
 export function play(tune) {
   if (!isWanted) return;
@@ -93,10 +90,6 @@ export function offerSound(button) {
     isWanted = !isWanted;
     show();
     play("near");
-    try {
-      localStorage.setItem(WANTED, isWanted ? "on" : "off");
-    } catch {
-      // No storage: until the page is left.
-    }
+    remember(WANTED, isWanted ? "on" : "off");
   });
 }

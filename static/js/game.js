@@ -3,14 +3,12 @@
 import { countUp, offerSound, play, throwConfetti } from "./cheer.js";
 import { Countdown } from "./countdown.js";
 import { watchKeyboard } from "./keyboard.js";
-import { announce, csrfToken, waitBeforeAttempt } from "./page.js";
+import { announce, csrfToken, isDeaf, pause, recall, remember, turnDeaf, waitBeforeAttempt } from "./page.js";
 
 const TIMEOUT_MS = 15_000;
 const TOO_SOON = 429;
 const NO_ROOM = 507;
 const TOO_SOON_MS = 1100;
-// The second half of a double press is not meant for the button that took the place of the first.
-const DEAF_MS = 350;
 const SCORING_MS = 5000;
 const SCORING_TRIES = 60;
 const DRAFT = "crosslens.game-word";
@@ -25,13 +23,10 @@ const texts = root.dataset;
 
 let isBusy = false;
 let sentWord = null;
-let deafUntil = 0;
 let scoringTries = 0;
 
 const part = (name) => turn.querySelector(`[data-part="${name}"]`);
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const isOpen = () => turn.dataset.state === "open";
-const isDeaf = () => isBusy || performance.now() < deafUntil;
 
 // Asking: the answer is the turn as it is now, whatever became of the request.
 async function ask(url, fields = null) {
@@ -107,7 +102,7 @@ function showSent(word) {
 
 function leave(where) {
   forgetDraft();
-  deafUntil = Infinity;
+  turnDeaf(Infinity);
   location.assign(where);
 }
 
@@ -181,7 +176,7 @@ function place({ isNew, isOver, isWordBack }) {
     if (isNew) scrollTo({ top: 0, behavior: "instant" });
     else showLine();
   } else if (!nextForm.hidden) {
-    if (isOver) deafUntil = performance.now() + DEAF_MS;
+    if (isOver) turnDeaf();
     nextForm.querySelector("button").focus({ preventScroll: true });
     scrollTo({ top: 0, behavior: "instant" });
   } else {
@@ -250,29 +245,12 @@ function mirror() {
   if (typed) typed.textContent = input.value;
 }
 
-function keepDraft() {
-  try {
-    sessionStorage.setItem(DRAFT, JSON.stringify([turn.dataset.url, input.value]));
-  } catch {
-    // No storage: the field has it.
-  }
-}
-
-function forgetDraft() {
-  try {
-    sessionStorage.removeItem(DRAFT);
-  } catch {
-    // No storage.
-  }
-}
+const keepDraft = () => remember(DRAFT, JSON.stringify([turn.dataset.url, input.value]), "sessionStorage");
+const forgetDraft = () => remember(DRAFT, "[]", "sessionStorage");
 
 function bringDraft() {
-  try {
-    const [url, word] = JSON.parse(sessionStorage.getItem(DRAFT)) ?? [];
-    if (url === turn.dataset.url && isOpen() && !input.value) input.value = word;
-  } catch {
-    // No storage, or nothing in it.
-  }
+  const [url, word] = JSON.parse(recall(DRAFT, "sessionStorage") ?? "[]");
+  if (url === turn.dataset.url && isOpen() && !input.value) input.value = word;
 }
 
 function adoptForms(isGuessing) {
@@ -282,7 +260,7 @@ function adoptForms(isGuessing) {
 
 root.addEventListener("submit", (event) => {
   event.preventDefault();
-  if (isDeaf()) return;
+  if (isBusy || isDeaf()) return;
   if (event.target === guessForm && !input.value.trim()) return input.focus();
   if (event.target === nextForm) {
     // A phone opens its keyboard only for a field that gets the focus within the tap itself.
@@ -330,7 +308,7 @@ addEventListener("keydown", (event) => {
     return event.target.click();
   }
   // Enter held down on a guess must not go on to the next sentence.
-  if (event.key === "Enter" && (event.repeat || performance.now() < deafUntil)) return event.preventDefault();
+  if (event.key === "Enter" && (event.repeat || isDeaf())) return event.preventDefault();
   if (event.target !== document.body && event.target !== turn) return;
   if (event.key === "Enter" && !nextForm.hidden) nextForm.requestSubmit();
   else if (isOpen() && event.key.length === 1) input.focus();

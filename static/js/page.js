@@ -37,6 +37,20 @@ export function csrfToken() {
   return cookies.get("__Host-csrftoken") ?? cookies.get("csrftoken") ?? field.value;
 }
 
+// The second half of a double tap, or a key held down, is not meant for what came to its place.
+const DEAF_MS = 300;
+let hearing = null;
+
+/** Take no tap for a moment; `data-deaf` says so for as long. */
+export function turnDeaf(during = DEAF_MS) {
+  const { dataset } = document.documentElement;
+  dataset.deaf = "";
+  clearTimeout(hearing);
+  if (during < Infinity) hearing = setTimeout(() => delete dataset.deaf, during);
+}
+
+export const isDeaf = () => "deaf" in document.documentElement.dataset;
+
 let said = [];
 
 /** Have a screen reader say `text`, also when it is what was said last, and after what else is said at this moment. */
@@ -53,10 +67,33 @@ export function announce(text) {
 /** Note that this person has answered on this device: from now on the page's introduction is closed. */
 export function begun(about) {
   about.open = false;
+  remember(`crosslens.begun/${document.querySelector('meta[name="person"]').content}/${about.dataset.about}`, "yes");
+}
+
+/** What `remember` kept on this device, null if nothing. */
+export function recall(name, storage = "localStorage") {
   try {
-    localStorage.setItem(`crosslens.begun/${document.querySelector('meta[name="person"]').content}/${about.dataset.about}`, "yes");
+    return window[storage].getItem(name);
   } catch {
-    // No storage: open again on the next page.
+    return null;
+  }
+}
+
+export function remember(name, value, storage = "localStorage") {
+  try {
+    window[storage].setItem(name, value);
+  } catch {
+    // No storage: until the page is left.
+  }
+}
+
+/** Fetch one image after the other, so that each is there before it is wanted, and without a connection. */
+export async function fetchImages(images) {
+  for (const image of images) {
+    image.loading = "eager";
+    // What broke off for want of a connection begins again.
+    if (image.complete && !image.naturalWidth) image.src = image.getAttribute("src");
+    await image.decode().catch(() => {});
   }
 }
 
@@ -69,6 +106,8 @@ export function signInLink(form, { newTab = false } = {}) {
 }
 
 export const isUndoKey = ({ key, code }) => key === "Backspace" || key.toLowerCase() === "u" || (code === "KeyU" && key > "\x7f");
+
+export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 export const waitBeforeAttempt = (attempt) => Math.min(30_000, 1000 * 2 ** attempt);
 

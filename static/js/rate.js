@@ -1,16 +1,15 @@
 // Screen 1: a level for each caption, one key each. Nothing of it is kept on the device, nor left in the page.
 
 import { ActiveTime } from "./active_time.js";
-import { announce, begun, isUndoKey, onMoved, outcomeOf, send, signInLink, tellMoved } from "./page.js";
-import { SendingQueue } from "./sending_queue.js";
+import { AnswerQueue, LET_IT_BE_SEEN_MS } from "./answer_queue.js";
+import {
+  announce, begun, fetchImages, isDeaf, isUndoKey, onMoved, recall, remember, send, signInLink, tellMoved, turnDeaf,
+} from "./page.js";
 import { openZoom } from "./zoom.js";
 
 const KEYS_WANTED = "crosslens.rating-keys";
 const VIEW_WANTED = "crosslens.rating-view";
-const LET_IT_BE_SEEN_MS = 120;
 const SETTLE_MS = 900;
-// The second half of a double tap is not meant for what came to its place.
-const DEAF_MS = 300;
 const STEPS = { ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1 };
 
 const form = document.getElementById("rate");
@@ -20,7 +19,6 @@ const time = new ActiveTime();
 const openButton = form.elements.open;
 const tools = document.getElementById("tools");
 const undoButton = document.getElementById("undo");
-const notice = tools.querySelector("[data-notice]");
 const about = document.querySelector("[data-about]");
 const guide = form.querySelector(".guidance");
 const keysWanted = document.getElementById("keys");
@@ -39,7 +37,6 @@ const firstUnrated = (from = 0) => {
 // Which caption the keys and the clock are about.
 let current = null;
 let settlingUntil = 0;
-let hearing = 0;
 
 function makeCurrent(item) {
   if (item === current) return;
@@ -86,7 +83,8 @@ function goOnFrom(item, how) {
 }
 
 // Saving: the newest rating of each caption, in the order of the choices.
-const saving = new SendingQueue(sendRating);
+const wipe = () => form.querySelectorAll("[data-english]").forEach((caption) => caption.replaceChildren());
+const saving = new AnswerQueue(form, tools.querySelector("[data-notice]"), { send: sendRating, saved, refused, wipe });
 
 function save(item) {
   show(item, "saving");
@@ -97,60 +95,34 @@ async function sendRating(item) {
   const { position } = item.dataset;
   const rating = ratingOf(item);
   const ms = time.take(position);
-  const answer = await send(item.dataset.save, { rating, active_ms: ms }).catch(() => ({ status: 0 }));
-  const outcome = outcomeOf(answer);
-  if (outcome === "saved") {
-    stored.set(item, rating);
-    if (rating === ratingOf(item)) show(item, rating ? "saved" : "undone");
-    notify(null);
-    return true;
-  }
-  time.putBack(position, ms);
-  if (outcome === "closed") leave(answer.data.location);
-  else if (outcome === "offline" || outcome === "signed-out") return hold(outcome, answer.data?.message);
-  else refuse(item, answer.data?.message ?? texts.textFailed);
-  return true;
+  const came = await send(item.dataset.save, { rating, active_ms: ms }).catch(() => ({ status: 0 }));
+  if (came.status === 200) stored.set(item, rating);
+  else time.putBack(position, ms);
+  return came;
 }
 
-addEventListener("beforeunload", (event) => saving.waiting.length && event.preventDefault());
-
-/** Say of all that waits that it does, and once where the eyes are. */
-function hold(name, said = TEXTS[name]) {
-  for (const item of saving.waiting) show(item, name, said);
-  notify(name, said);
-  return false;
+function saved(item) {
+  const rating = stored.get(item);
+  if (rating === ratingOf(item)) show(item, rating ? "saved" : "undone");
 }
 
 /** Bring back into sight what the server did not take, as it was before. */
-function refuse(item, said) {
+function refused(item, said) {
   for (let place = chosen.length; place--; ) if (chosen[place][0] === item) chosen.splice(place, 1);
   setRating(item, stored.get(item));
-  turnDeaf(DEAF_MS);
+  turnDeaf();
   goTo(item, { isAtOnce: true });
   show(item, "failed", said);
   announce(said);
 }
 
-const TEXTS = { saving: texts.textSaving, saved: texts.textSaved, undone: texts.textUndone, offline: texts.textOffline, "signed-out": texts.textSignedOut };
+const TEXTS = { saving: texts.textSaving, saved: texts.textSaved, undone: texts.textUndone };
 
 function show(item, name, said = TEXTS[name]) {
   const state = item.querySelector("[data-state]");
   state.dataset.state = name;
   state.replaceChildren(said);
 }
-
-function notify(name, said = "") {
-  // Said again, it is left as it is: its link may have the focus.
-  if ((notice.dataset.state ?? null) === name && notice.firstChild?.textContent === said) return;
-  if (name) notice.dataset.state = name;
-  else delete notice.dataset.state;
-  notice.replaceChildren(said);
-  if (name) announce(said);
-  if (name === "signed-out") notice.append(" ", signInLink(form, { newTab: true }));
-}
-
-addEventListener("offline", () => saving.waiting.length || notify("offline", noConnection));
-addEventListener("online", () => saving.waiting.length || notify(null));
 
 function showProgress() {
   const rated = items.filter(isRated).length;
@@ -164,13 +136,7 @@ function showProgress() {
 const hint = (item, level) => (item.querySelector("[data-hint]").textContent = guidance[level] ?? "");
 
 // Choosing.
-function turnDeaf(during) {
-  texts.deaf = "";
-  clearTimeout(hearing);
-  hearing = setTimeout(() => delete texts.deaf, during);
-}
-
-form.addEventListener("click", (event) => event.detail && "deaf" in texts && event.preventDefault(), { capture: true });
+form.addEventListener("click", (event) => event.detail && isDeaf() && event.preventDefault(), { capture: true });
 form.addEventListener("pointerdown", (event) => {
   const item = event.target.closest(".rate__item");
   if (item) makeCurrent(item);
@@ -225,8 +191,11 @@ for (const item of items) {
   item.addEventListener("change", (event) => {
     hint(item, event.target.value);
     choose(item);
-    turnDeaf(LET_IT_BE_SEEN_MS + DEAF_MS);
-    setTimeout(() => current === item && isRated(item) && goOnFrom(item), LET_IT_BE_SEEN_MS);
+    turnDeaf(Infinity);
+    setTimeout(() => {
+      turnDeaf();
+      if (current === item && isRated(item)) goOnFrom(item);
+    }, LET_IT_BE_SEEN_MS);
   });
   item.addEventListener("focusin", (event) => {
     makeCurrent(item);
@@ -337,7 +306,7 @@ async function openWriting() {
   const { status, data } = await send(form.action, fields).catch(() => ({ data: {} }));
   if (status === 200 && data.location) {
     tellMoved(texts.batch);
-    return leave(data.location);
+    return saving.leave(data.location);
   }
   const isSignedOut = status === 401 || status === 403;
   problem.replaceChildren(isSignedOut ? texts.textSignedOut : (data.message ?? noConnection));
@@ -347,38 +316,10 @@ async function openWriting() {
   showProgress();
 }
 
-// Leaving: the captions go first, and the page does not stay in the history.
-const wipe = () => form.querySelectorAll("[data-english]").forEach((caption) => caption.replaceChildren());
-
-let isLeaving = false;
-
-function leave(where) {
-  // Several answers may lead away at once; a second call would break off the first.
-  if (isLeaving) return;
-  isLeaving = true;
-  saving.clear();
-  wipe();
-  location.replace(where);
-}
-
-onMoved(texts.batch, () => leave(texts.batchUrl));
-addEventListener("pagehide", wipe);
-addEventListener("pageshow", (event) => event.persisted && location.reload());
+onMoved(texts.batch, () => saving.leave(texts.batchUrl));
 
 // Keys and view as the person last wanted them: preferences, nothing of the batch.
-function remember(name, value) {
-  try {
-    localStorage.setItem(name, value);
-  } catch {
-    // No storage: until the page is left.
-  }
-}
-
-try {
-  keysWanted.checked = localStorage.getItem(KEYS_WANTED) !== "off";
-} catch {
-  // No storage: on, as the page came.
-}
+keysWanted.checked = recall(KEYS_WANTED) !== "off";
 keysWanted.addEventListener("change", () => remember(KEYS_WANTED, keysWanted.checked ? "on" : "off"));
 singleWanted.checked = isSingle();
 singleWanted.addEventListener("change", () => {
@@ -393,16 +334,10 @@ const fit = () => (guide.open = wide.matches && !isSingle());
 wide.addEventListener("change", fit);
 fit();
 
-/** One image after the other from here on, so that each is there before it is wanted, and without a connection. */
-async function loadImages(from) {
-  for (const item of [...items.slice(from), ...items.slice(0, from)]) {
-    const image = item.querySelector("img");
-    if (!image) continue;
-    image.loading = "eager";
-    // What broke off for want of a connection begins again.
-    if (image.complete && !image.naturalWidth) image.src = image.getAttribute("src");
-    await image.decode().catch(() => {});
-  }
+/** Fetch the images from here on, then those before. */
+function fetchAll() {
+  const from = items.indexOf(current);
+  fetchImages([...items.slice(from), ...items.slice(0, from)].flatMap((item) => [...item.querySelectorAll("img")]));
 }
 
 for (const hidden of document.querySelectorAll("[data-needs-script]")) hidden.hidden = false;
@@ -411,5 +346,5 @@ showProgress();
 const begin = firstUnrated();
 if (begin && begin !== items[0]) goTo(begin);
 else makeCurrent(begin ?? items[0]);
-loadImages(items.indexOf(current));
-addEventListener("online", () => loadImages(items.indexOf(current)));
+fetchAll();
+addEventListener("online", fetchAll);

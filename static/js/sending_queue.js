@@ -22,17 +22,28 @@ export class SendingQueue {
 
   add(thing) {
     this.#things = [...this.#things.filter((one) => one !== thing), thing];
+    this.mark();
     this.run();
   }
 
   clear() {
     this.#things = [];
+    this.mark();
+  }
+
+  /** Say by `data-sending` whether anything waits, or is about to. */
+  mark(isSending = this.waiting.length > 0) {
+    document.documentElement.toggleAttribute("data-sending", isSending);
   }
 
   /** Resolves once nothing waits any more, or the first that waits did not get through. */
   run() {
     clearTimeout(this.#timer);
-    return (this.#flight ??= this.#send().finally(() => (this.#flight = null)));
+    this.#flight ??= this.#send().finally(() => {
+      this.#flight = null;
+      this.mark();
+    });
+    return this.#flight;
   }
 
   async #send() {

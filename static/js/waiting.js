@@ -14,7 +14,10 @@ export function sender(about, hear) {
     if (sent) hear(position, sent);
     return !["offline", "signed-out"].includes(sent?.outcome);
   });
-  return async () => {
+  // After what else is on its way: `before` resolves once it is not.
+  return async (before = null) => {
+    queue.mark(true);
+    await before;
     for (const position of waitingIn(about())) queue.add(position);
     await queue.run();
     const left = waitingIn(about()).length;

@@ -3,7 +3,7 @@
 import { ActiveTime } from "./active_time.js";
 import { CaptionField } from "./caption_field.js";
 import { keepBatch } from "./offline.js";
-import { announce, tellMoved } from "./page.js";
+import { announce, isDeaf, tellMoved, turnDeaf } from "./page.js";
 import { Kept } from "./saver.js";
 import { fetchAhead, isAhead, isOld, keepAhead, pageAt, pageHere, read, revisionOf, swap } from "./turn.js";
 import { sender } from "./waiting.js";
@@ -19,7 +19,6 @@ const part = (name) => document.querySelector(`[data-${name}]`);
 const field = new CaptionField(form, { time: new ActiveTime(), onEnter: () => goOn(), onSaved: showSaved });
 
 const REST_MS = 1000;
-const DEAF_MS = 300;
 
 // The pages of images, by their position in the address.
 const pathOf = (url) => new URL(url, location).pathname;
@@ -105,9 +104,7 @@ async function turnBack(path, fault) {
 }
 
 // Only this confirms a caption, and only a caption leads to the next image; to any image one can go by its number.
-// The second half of a double press is not meant for what came to its place.
-const goOn = () => (performance.now() < deafUntil && !field.saver.isDirty) || goTo(texts.following ?? texts.review, { confirms: true });
-let deafUntil = 0;
+const goOn = () => (isDeaf() && !field.saver.isDirty) || goTo(texts.following ?? texts.review, { confirms: true });
 
 // Back and Forward have changed the address already.
 async function follow() {
@@ -134,7 +131,7 @@ async function leave(path, { confirms = false, isFollowing = false } = {}) {
   if (isReview) return settled === "saved" ? review() : stay(texts.textLater);
   if (!coming) return field.stay();
   await turnTo(path, coming, { isSaved: settled === "saved", isFollowing });
-  if (confirms) deafUntil = performance.now() + DEAF_MS;
+  if (confirms) turnDeaf();
 }
 
 async function review() {
@@ -172,11 +169,8 @@ function show(page) {
   field.begin(form, typedOn);
   arrive(hadFocus);
   markKept();
-  field.wayOfLast.then(async () => {
-    // Most often it comes with the text that was left.
-    await sendOthers();
-    fetchAhead(texts.following);
-  });
+  // Most often it comes with the text that was left.
+  sendOthers(field.wayOfLast).then(() => fetchAhead(texts.following));
   if (isOld(page)) freshen(page.url);
 }
 

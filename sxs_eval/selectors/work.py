@@ -39,6 +39,9 @@ FREE_AGAIN = Q(judgements__assignment__state=AssignmentState.ASSIGNED) | Q(
 """For the trials of a batch that is not open: those that resuming it would bring back."""
 
 
+# (ours) Most batches are on their page as a whole: their pairs can be judged without a connection.
+MAX_AHEAD = 30
+SHOWN_WITH_TRIAL = ("pair__image", "pair__base_caption", "pair__test_caption", "gold__image")
 PROGRESS = ("position", "choice", "judged_at", "is_late", "assignment__state", "repeated__assignment__state")
 # Every judgement asks both, the first one twice: saves 0.6 and 1.3 ms.
 TRIALS = CompiledQuery(
@@ -47,7 +50,7 @@ TRIALS = CompiledQuery(
 CAPTIONS = CompiledQuery(
     lambda batch, first, second: Judgement.objects.filter(
         Q(position=first) | Q(position=second), batch=batch
-    ).select_related("pair__image", "pair__base_caption", "pair__test_caption", "gold__image"),
+    ).select_related(*SHOWN_WITH_TRIAL),
     batch=UUID,
     first=int,
     second=int,
@@ -79,10 +82,14 @@ class TrialProgress:
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial. `position` is what the answer refers to; `number` counts from 1 among the trials of the batch."""
+    """One trial. `position` is what the answer refers to; `number` counts from 1 among the trials of the batch.
+
+    `undoable` is the position of the answer that can be undone when it is shown.
+    """
 
     position: int
     number: int
+    undoable: int | None
     image: ServedImage
     left: str
     right: str
@@ -96,11 +103,11 @@ class Trial:
 
 @dataclass(frozen=True)
 class JudgingPage:
-    """`trial` is None if all are answered, `following` comes next; `undoable` is the position of the last answer."""
+    """`trial` is None if all are answered, `following` come next; `undoable` is the position of the last answer."""
 
     batch: JudgingHead
     trial: Trial | None
-    following: Trial | None
+    following: Sequence[Trial]
     undoable: int | None
     scale: Scale
 
@@ -155,32 +162,45 @@ def batch_head(batch: JudgingBatch, *, size: int, answered: int, now: datetime) 
     )
 
 
-def judging_page(batch: JudgingBatch, viewer: User, now: datetime) -> JudgingPage:
+def judging_page(
+    batch: JudgingBatch, viewer: User, now: datetime, *, ahead: int = 0, shown: int | None = None, last: int = 0
+) -> JudgingPage:
+    """Return the next trial and up to `ahead` of those that follow.
+
+    To whoever has `shown` that one already, and has those up to `last`, only the one after `last` follows.
+    """
     trials = progress_of(batch)
     waiting = [trial.position for trial in trials if trial.choice is None]
     head = batch_head(batch, size=len(trials), answered=len(trials) - len(waiting), now=now)
-    upcoming = {row.position: row for row in _with_captions(batch, waiting)} if head.is_open else {}
+    answered = last_answered(trials) if head.is_open else None
+    undoable = answered.position if answered and not answered.is_late else None
+    following = waiting[1 : ahead + 1]
+    if waiting[:1] == [shown]:
+        following = [position for position in waiting[1:] if position > last][:1]
+    wanted = _with_captions(batch, [*waiting[:1], *following]) if head.is_open else []
     numbers = {one.position: number for number, one in enumerate(trials, start=1)}
-    shown = [_trial(upcoming[position], numbers[position], viewer) for position in waiting[:2] if upcoming]
-    last = last_answered(trials) if head.is_open else None
+    before = dict(zip(waiting, [undoable, *waiting], strict=False))
+    shown_now = [_trial(row, numbers[row.position], before[row.position], viewer) for row in wanted]
     return JudgingPage(
         batch=head,
-        trial=shown[0] if shown else None,
-        following=shown[1] if shown[1:] else None,
-        undoable=last.position if last and not last.is_late else None,
+        trial=shown_now[0] if shown_now else None,
+        following=shown_now[1:],
+        undoable=undoable,
         scale=SCALES[batch.comparison.scale],
     )
 
 
 def _with_captions(batch: JudgingBatch, positions: Sequence[int]) -> list[Judgement]:
-    """Return the trials at the first two of `positions`."""
-    return CAPTIONS.rows(batch=batch.pk, first=positions[0], second=positions[:2][-1]) if positions else []
+    if len(positions) > 2:
+        trials = Judgement.objects.filter(batch=batch.pk, position__in=positions)
+        return list(trials.select_related(*SHOWN_WITH_TRIAL).order_by("position"))
+    return CAPTIONS.rows(batch=batch.pk, first=positions[0], second=positions[-1]) if positions else []
 
 
-def _trial(judgement: Judgement, number: int, viewer: User) -> Trial:
+def _trial(judgement: Judgement, number: int, undoable: int | None, viewer: User) -> Trial:
     left, right = judgement.sides
     image = served_image(judgement.image, viewer)
-    return Trial(judgement.position, number, image, left, right, judgement.comment)
+    return Trial(judgement.position, number, undoable, image, left, right, judgement.comment)
 
 
 def reportable_trial(rater: User, batch_id: UUID, position: int) -> ReportableItem:

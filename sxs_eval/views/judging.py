@@ -23,7 +23,7 @@ from core.people.selectors.qualification import NotQualifiedError
 from core.people.selectors.texts import OriginalText, shown_text
 from sxs_eval.models import Instructions, JudgingBatch
 from sxs_eval.permissions import batch_for, comparison_to_judge, missing_requirements
-from sxs_eval.selectors.work import judging_page, times_of_judging, work_of
+from sxs_eval.selectors.work import MAX_AHEAD, judging_page, times_of_judging, work_of
 from sxs_eval.services import judging as services
 
 # Sides must not be guessed from any that were before.
@@ -57,7 +57,7 @@ def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     if missing := missing_requirements(user_of(request), batch.comparison):
         raise NotQualifiedError(missing)
     now = timezone.now()
-    page = judging_page(batch, user_of(request), now)
+    page = judging_page(batch, user_of(request), now, ahead=MAX_AHEAD)
     if page.trial:
         return render(request, "sxs_eval/judge.html", vars(page))
     end = None if page.batch.left else end_of(batch.lease, work_of(user_of(request), now), times_of_judging, now)
@@ -67,9 +67,10 @@ def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 @require_POST
 @save_view(JUDGING, stays=False, has_form=True)
 def judgement_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
-    """Save an answer. A form is redirected to the next pair; the page's script gets it, and the one after it.
+    """Save an answer. A form is redirected to the next pair.
 
-    The script has `shown` the next pair already: it gets that one again only if another is next, or must be warned.
+    The page's script has `shown` that one already, and has those up to `last`: it gets the one after them. If another
+    is next, it gets that one and all that follow.
     """
     choice = _whole_number(request.POST.get("choice"))
     judgement = services.judge(
@@ -132,13 +133,18 @@ def instructions_show(request: HttpRequest, slug: str) -> HttpResponse:
 def _next(request: HttpRequest, batch: JudgingBatch) -> HttpResponse:
     if not is_script(request):
         return redirect("sxs_eval:batch-show", batch.pk)
-    page = judging_page(batch, user_of(request), timezone.now())
+    shown, last = (_whole_number(request.POST.get(name)) for name in ("shown", "last"))
+    page = judging_page(batch, user_of(request), timezone.now(), ahead=MAX_AHEAD, shown=shown, last=last or 0)
+    said = list(dict.fromkeys(map(str, messages.get_messages(request))))
     if page.trial is None:
+        # Its page says so, once.
+        for one in said:
+            messages.warning(request, one)
         return JsonResponse({"state": "end", "location": reverse("sxs_eval:batch-show", args=[batch.pk])})
-    is_shown = _whole_number(request.POST.get("shown")) == page.trial.position and not messages.get_messages(request)
-    html = "" if is_shown else render_to_string("sxs_eval/_trial.html", vars(page), request)
-    ahead = render_to_string("sxs_eval/_ahead.html", vars(page), request) if page.following else ""
-    return JsonResponse({"state": "next", "html": html, "ahead": ahead})
+    about = {**vars(page), "is_ahead": True}
+    html = "" if page.trial.position == shown else render_to_string("sxs_eval/_trial.html", about, request)
+    ahead = render_to_string("sxs_eval/_ahead.html", about, request).strip()
+    return JsonResponse({"state": "next", "html": html, "ahead": ahead, "message": " ".join(said)})
 
 
 def _whole_number(value: str | None) -> int | None:

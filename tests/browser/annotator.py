@@ -20,6 +20,10 @@ from core.images.services import file_storage
 from core.people.models import User
 from tests.clients import client_of
 
+# A page that takes taps and keys: none does right after something came to the place of something else.
+AWAKE = "html:not([data-deaf])"
+# A page of which the server has all that it sends behind the person.
+SENT = "html:not([data-sending])"
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
 # Whatever is all in the window is what a finger meets in its middle.
 COVERED = """selector => {

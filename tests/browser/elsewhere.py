@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from annotation.models import CaptionBatch
 from core.people.models import User
-from tests.browser.annotator import make_images, take_batch
+from tests.browser.annotator import AWAKE, make_images, take_batch
 from tests.browser.windows import Window, wait_for
 from tests.clients import client_of
 from tests.factories import make_annotator, make_round
@@ -38,7 +38,7 @@ def start_rating(window: Window) -> None:
 def rate(window: Window, position: int, level: int) -> None:
     window.click(f"#item-{position} .level:nth-child({level})")
     window.wait_for_text(f"#item-{position} [data-state]", "Saved")
-    window.wait_for_element("#rate:not([data-deaf])")
+    window.wait_for_element(AWAKE)
 
 
 def go_on_to_writing(window: Window) -> None:

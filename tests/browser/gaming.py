@@ -10,14 +10,12 @@ from django.utils import timezone
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from gapgame.models import ItemImage, Player, Season, Turn
-from tests.browser.annotator import paint, sign_in
+from tests.browser.annotator import AWAKE, paint, sign_in
 from tests.factories import make_player, make_season
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
 # What an on-screen keyboard leaves of it.
 ABOVE_KEYBOARD: ViewportSize = {"width": 390, "height": 430}
-# Longer than a press is not meant for the button that took the place of another.
-AWAKE_MS = 450
 
 
 @dataclass
@@ -45,7 +43,7 @@ class Table:
         expect(self.page.locator("#turn")).not_to_have_attribute("data-guesses", str(before))
 
     def go_on(self) -> None:
-        self.page.wait_for_timeout(AWAKE_MS)
+        self.page.locator(AWAKE).wait_for()
         self.page.keyboard.press("Enter")
 
     def expect_state(self, state: str) -> None:

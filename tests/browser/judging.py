@@ -10,12 +10,10 @@ from playwright.sync_api import Page, Route, expect
 
 from core.people.models import User
 from sxs_eval.models import Comparison, JudgingBatch
-from tests.browser.annotator import make_images, sign_in
+from tests.browser.annotator import AWAKE, SENT, make_images, sign_in
 from tests.factories import make_comparison, make_rater
 
 PHONE = {"width": 390, "height": 664}
-# Longer than the page takes no answer after a swap.
-AWAKE_MS = 300
 
 
 @dataclass
@@ -36,19 +34,16 @@ class Desk:
 
     def expect_choices(self, *choices: int | None) -> None:
         """Answers follow the rater: wait for the server to have them."""
-        for _attempt in range(200):
-            if self.choices() == [*choices]:
-                return
-            self.page.wait_for_timeout(100)
-        raise AssertionError(self.choices())
+        self.page.locator(SENT).wait_for()
+        assert self.choices() == [*choices]
 
     def answer(self, key: str) -> None:
         """Press `key` and be ready for the next pair, with the answer on the server."""
         before = number(self.page).inner_text()
-        with self.page.expect_response("**/judging/**"):
-            self.page.keyboard.press(key)
+        self.page.keyboard.press(key)
         expect(number(self.page)).not_to_have_text(before)
-        self.page.wait_for_timeout(AWAKE_MS)
+        self.page.locator(SENT).wait_for()
+        self.page.locator(AWAKE).wait_for()
 
 
 def number(page: Page) -> Any:

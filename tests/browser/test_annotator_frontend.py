@@ -101,13 +101,12 @@ def test_a_rating_made_without_a_connection_is_sent_when_there_is_one(
     page.wait_for_load_state("networkidle")
     notice = page.locator(".is-current [data-notice]")
     context.set_offline(True)
-    expect(notice).to_contain_text("no connection")
+    expect(notice).to_contain_text("No connection. Not saved yet: 0.")
     page.keyboard.press("5")
-    expect(page.locator("#item-1 [data-state]")).to_contain_text("no connection")
     # The next image is there, and says it where the eyes are.
     expect(page.locator("#item-2 img")).to_be_visible()
     assert page.locator("#item-2 img").evaluate("image => image.naturalWidth")
-    expect(notice).to_contain_text("Not saved yet: no connection")
+    expect(notice).to_contain_text("No connection. Not saved yet: 1.")
     expect(notice).to_be_in_viewport()
     context.set_offline(False)
     expect(page.locator("#item-1 [data-state]")).to_have_text(SAVED)
@@ -121,7 +120,7 @@ def test_who_rates_is_told_that_the_server_has_no_room_and_the_rating_is_sent_ag
     told = "The server has no space left."
     page.route("**/rate/1/", lambda route: route.fulfill(status=507, json={"message": told}), times=1)
     page.keyboard.press("5")
-    expect(page.locator("#item-1 [data-state]")).to_have_text(told)
+    expect(page.locator(".is-current [data-notice]")).to_have_text(told)
     expect(page.locator("#item-1 [data-state]")).to_have_text(SAVED)
     assert desk.item(1).rating == "NOT-ENOUGH-INFO"
 

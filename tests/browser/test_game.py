@@ -14,8 +14,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, Response, Route, 
 from gapgame.models import Attempt, Season, Turn, TurnOutcome
 from gapgame.services import playing
 from gapgame.services.playing import GRACE, close_season
-from tests.browser.annotator import source_of
-from tests.browser.gaming import AWAKE_MS, PHONE, Table, guesses, images, make_game, sit_down
+from tests.browser.annotator import AWAKE, source_of
+from tests.browser.gaming import PHONE, Table, guesses, images, make_game, sit_down
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -114,12 +114,11 @@ def test_enter_pressed_twice_or_held_down_neither_guesses_twice_nor_leaves_the_r
     page.keyboard.down("Enter")
     page.evaluate("() => document.getElementById('guess-form').requestSubmit()")
     table.expect_state("found")
-    page.wait_for_timeout(AWAKE_MS)
+    page.locator(AWAKE).wait_for()
     # Of a key that is still down this is a repetition.
     page.keyboard.down("Enter")
-    page.wait_for_timeout(AWAKE_MS)
-    table.expect_state("found")
     page.keyboard.up("Enter")
+    expect(page.locator("#turn:not([aria-busy])")).to_have_attribute("data-state", "found")
     assert Attempt.objects.count() == 1
 
 
@@ -273,7 +272,7 @@ def test_whole_turns_by_touch_and_without_scripts(live_server: Any, browser: Bro
                 if name == "tia" and word == "tree":
                     expect(page.locator("#guess")).to_be_focused()
             table.expect_state("missed" if number == 2 else "found")
-            page.wait_for_timeout(AWAKE_MS)
+            page.locator(AWAKE).wait_for()
             getattr(page.locator("#next-form button"), press)()
             table.expect_state("open")
         page.locator("[data-skip] summary").click()

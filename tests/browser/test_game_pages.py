@@ -16,7 +16,7 @@ from gapgame.models import Player, Season, SeasonAccess, Turn, TurnOutcome
 from gapgame.services import playing
 from gapgame.services.playing import GRACE, close_season
 from tests.browser.annotator import barriers, barriers_at, source_of
-from tests.browser.gaming import ABOVE_KEYBOARD, AWAKE_MS, PHONE, Table, guesses, images, make_game, sit_down
+from tests.browser.gaming import ABOVE_KEYBOARD, PHONE, Table, guesses, images, make_game, sit_down
 from tests.factories import make_item, make_item_set, make_player
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -101,7 +101,7 @@ def test_gap_and_boxes_are_the_same_for_every_word_and_image(live_server: Any, p
         seen.append((gap, box(page, ".hint__box")))
         table.guess(table.turn().item.word)
         table.go_on()
-        table.page.wait_for_timeout(AWAKE_MS)
+        table.expect_state("open")
     assert seen[0] == seen[1]
 
 

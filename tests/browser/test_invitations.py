@@ -14,7 +14,7 @@ from annotation.models import Round, Tally
 from core.languages.models import Language
 from core.people.models import Invitation, MailState, Project, User
 from core.people.services.consent import publish_consent_text
-from tests.browser.annotator import barriers, check_all, make_images, scrolls_sideways
+from tests.browser.annotator import AWAKE, barriers, check_all, make_images, scrolls_sideways
 from tests.browser.conftest import Visit
 from tests.factories import make_annotator, make_round
 from tests.people.invitations import link_of, make_invitation
@@ -112,7 +112,7 @@ def test_the_first_caption_is_saved_five_pages_after_the_invitation_without_a_pa
     visitor.locator("#start").click()
     visitor.locator("#item-1 .level").nth(3).click()
     expect(visitor.locator(".rate__item [data-state=saved]")).to_have_count(1)
-    visitor.locator("#rate:not([data-deaf])").wait_for()
+    visitor.locator(AWAKE).wait_for()
     visitor.locator("button[name=open]").click()
     visitor.locator("#confirm [value=open]").click()
     visitor.locator("#text").fill("చెట్టు కింద ఒక కుక్క నిద్రపోతోంది")

@@ -8,15 +8,27 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
+from core.allocation.models import Assignment, AssignmentState
 from sxs_eval.models import Comparison, Judgement
-from tests.browser.annotator import sign_in, source_of
-from tests.browser.judging import AWAKE_MS, PHONE, Desk, captions, hold_first, make_pairs, noted, number, sit_down
+from sxs_eval.services import judging as services
+from tests.browser.annotator import AWAKE, SENT, covered, sign_in, source_of
+from tests.browser.judging import PHONE, Desk, captions, hold_first, make_pairs, noted, number, sit_down
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 CHOICES = (3, 2, 1, 0, -1, -2, -3)
+SMALL_PHONE = {"width": 360, "height": 640}
+SLOW = {"offline": False, "latency": 800, "downloadThroughput": 6000, "uploadThroughput": 6000}
+# Of each swap: which pair came, whether its image was there, and whether the answer before it was still on its way.
+NOTE_SWAPS = """globalThis.swaps = [];
+new MutationObserver(() => swaps.push([
+    document.querySelector("[data-number]").textContent,
+    document.querySelector(".trial__stage img").naturalWidth > 0,
+    document.documentElement.hasAttribute("data-sending"),
+])).observe(document.getElementById("judging"), { childList: true })"""
 
 
 @pytest.fixture
@@ -47,7 +59,7 @@ def judge_all(desk: Desk, prefer: str, press: Callable[[Page, int], None]) -> di
     size = desk.batch.judgements.count()
     for turn in range(size):
         expect(number(page)).to_have_text(f"Pair {turn + 1} of {size}")
-        page.wait_for_timeout(AWAKE_MS)
+        page.locator(AWAKE).wait_for()
         left, right = captions(page)
         degree = turn % 3 + 1
         press(page, degree if left.startswith(prefer) else -degree)
@@ -104,7 +116,7 @@ def test_undo_brings_the_last_pair_back_and_its_comment(desk: Desk, page: Page) 
     expect(page.locator("#comment")).to_have_value("1 and 2 are alike")
     expect(page.locator("#status")).to_contain_text("undone")
     desk.expect_choices(None, None, None, None)
-    page.wait_for_timeout(AWAKE_MS)
+    page.locator(AWAKE).wait_for()
     desk.answer("7")
     desk.answer("4")
     page.keyboard.press("Backspace")
@@ -123,28 +135,102 @@ def test_the_last_answer_of_a_batch_can_be_undone_from_the_end(desk: Desk, page:
     assert desk.choices() == [3, 2, 1, None]
 
 
-def test_without_a_connection_the_next_pair_is_there_and_answers_go_up_in_order_and_once(
+def expect_all_in_view(page: Page) -> None:
+    """The captions, what is said and all answers are in the window, and nothing lies over them."""
+    seen = ".side, .strip, .answer, [data-state]"
+    for part in page.locator(seen).all():
+        expect(part).to_be_in_viewport(ratio=0.99)
+    assert covered(page, ".side, .answer") == []
+
+
+def test_without_a_connection_all_pairs_are_there_and_answers_go_up_in_order_and_once(
     desk: Desk, page: Page, context: BrowserContext
 ) -> None:
-    arrived: list[str] = []
-    page.wait_for_load_state("load")
+    said, arrived = page.locator("[data-state]"), list[str]()
+    page.set_viewport_size(SMALL_PHONE)  # type: ignore[arg-type]
+    page.wait_for_load_state("networkidle")
     page.on("requestfinished", lambda request: arrived.append(f"{request.method} {request.url}"))
     context.set_offline(True)
-    page.keyboard.press("2")
-    expect(number(page)).to_have_text("Pair 2 of 4")
-    expect(page.locator("[data-state]")).to_contain_text("no connection")
-    page.wait_for_timeout(AWAKE_MS)
-    page.keyboard.press("6")
-    page.wait_for_timeout(AWAKE_MS)
-    # Beyond what is here, nothing is taken for this pair a second time.
+    expect(said).to_contain_text("No connection. Not saved yet: 0.")
+    for turn, key in enumerate("263", start=1):
+        page.keyboard.press(key)
+        expect(number(page)).to_have_text(f"Pair {turn + 1} of 4")
+        expect(said).to_contain_text(f"Not saved yet: {turn}.")
+        assert page.evaluate("document.querySelector('.trial__stage img').naturalWidth") > 0
+        page.locator(AWAKE).wait_for()
+    expect_all_in_view(page)
     page.keyboard.press("1")
+    expect(said).to_contain_text("Not saved yet: 4.")
+    # Beyond what is here, nothing is taken for this pair a second time.
+    page.keyboard.press("4")
     page.locator(".answer").last.click(force=True)
-    expect(number(page)).to_have_text("Pair 2 of 4")
+    assert desk.choices() == [None] * 4
     context.set_offline(False)
+    expect(page.get_by_role("heading", name="All judged")).to_be_visible()
+    assert desk.choices() == [2, -2, 1, 3]
+    assert [one for one in arrived if "POST" in one] == [f"POST {desk.url}{number}/" for number in (1, 2, 3, 4)]
+
+
+def test_at_800_ms_and_6_kb_a_second_each_pair_is_there_before_the_server_answered(
+    desk: Desk, page: Page, context: BrowserContext
+) -> None:
+    page.wait_for_load_state("networkidle")
+    context.new_cdp_session(page).send("Network.emulateNetworkConditions", SLOW)
+    page.evaluate(NOTE_SWAPS)
+    for key in "123":
+        page.keyboard.press(key)
+        page.locator(AWAKE).wait_for()
+    assert page.evaluate("swaps") == [[f"Pair {number} of 4", True, True] for number in (2, 3, 4)]
+    desk.expect_choices(3, 2, 1, None)
+
+
+def test_a_pair_whose_image_has_not_come_waits_for_the_connection(
+    desk: Desk, page: Page, context: BrowserContext
+) -> None:
+    page.route("**/images/**", lambda route: route.abort())
+    page.reload()
+    page.wait_for_load_state("networkidle")
+    context.set_offline(True)
+    expect(page.locator("[data-state]")).to_contain_text("No connection")
+    page.keyboard.press("2")
+    expect(page.locator("[data-state]")).to_contain_text("Not saved yet: 1.")
+    page.unroute("**/images/**")
+    context.set_offline(False)
+    expect(number(page)).to_have_text("Pair 2 of 4")
+    desk.expect_choices(2, None, None, None)
+
+
+def test_that_an_answer_was_late_is_said_while_others_wait_and_leaves_all_answers_in_view(
+    desk: Desk, page: Page
+) -> None:
+    page.set_viewport_size(SMALL_PHONE)  # type: ignore[arg-type]
+    page.wait_for_load_state("networkidle")
+    held = hold_first(page, "**/judging/*/1/")
+    for key in "123":
+        page.keyboard.press(key)
+        page.locator(AWAKE).wait_for()
+    reassigned = desk.batch.judgements.get(position=1).assignment
+    Assignment.objects.filter(pk=reassigned.pk).update(state=AssignmentState.EXPIRED)
+    held[0].continue_()
+    page.locator(SENT).wait_for()
+    expect(page.locator("[data-state]")).to_contain_text("This answer came after the deadline")
+    expect(page.locator("#status")).to_contain_text("This answer came after the deadline")
+    expect(number(page)).to_have_text("Pair 4 of 4")
+    expect_all_in_view(page)
+    assert list(desk.batch.judgements.values_list("choice", "is_late"))[:3] == [(3, True), (2, False), (1, False)]
+
+
+def test_an_answer_that_another_tab_gave_already_takes_none_of_those_after_it_along(desk: Desk, page: Page) -> None:
+    page.wait_for_load_state("load")
+    held = hold_first(page, "**/judging/*/1/")
+    for key in "12":
+        page.keyboard.press(key)
+        page.locator(AWAKE).wait_for()
+    services.judge(batch_id=desk.batch.pk, person=desk.rater, position=1, choice=-3, now=timezone.now())
+    held[0].continue_()
+    desk.expect_choices(-3, 2, None, None)
+    expect(page.locator("[data-state]")).to_contain_text("in another tab")
     expect(number(page)).to_have_text("Pair 3 of 4")
-    desk.expect_choices(2, -2, None, None)
-    expect(page.locator("[data-state]")).to_have_text("")
-    assert [one for one in arrived if "POST" in one] == [f"POST {desk.url}1/", f"POST {desk.url}2/"]
 
 
 def test_the_next_pair_is_there_before_the_server_answered(desk: Desk, page: Page) -> None:
@@ -154,10 +240,10 @@ def test_the_next_pair_is_there_before_the_server_answered(desk: Desk, page: Pag
     expect(number(page)).to_have_text("Pair 2 of 4")
     assert page.evaluate("document.querySelector('.trial__stage img').naturalWidth") > 0
     expect(page.locator("#trial")).to_be_focused()
-    page.wait_for_timeout(AWAKE_MS)
+    page.locator(AWAKE).wait_for()
     page.keyboard.press("u")
     expect(number(page)).to_have_text("Pair 1 of 4")
-    page.wait_for_timeout(AWAKE_MS)
+    page.locator(AWAKE).wait_for()
     page.keyboard.press("3")
     expect(number(page)).to_have_text("Pair 2 of 4")
     assert desk.choices() == [None] * 4
@@ -171,8 +257,7 @@ def test_an_answer_that_the_server_refuses_comes_back_with_those_after_it(desk: 
     held = hold_first(page, "**/judging/*/1/")
     for key in "12":
         page.keyboard.press(key)
-        expect(number(page)).to_have_text("Pair 2 of 4")
-        page.wait_for_timeout(AWAKE_MS)
+        page.locator(AWAKE).wait_for()
     held[0].fulfill(status=422, json={"message": "Not today."})
     expect(number(page)).to_have_text("Pair 1 of 4")
     assert captions(page) == seen
@@ -181,7 +266,7 @@ def test_an_answer_that_the_server_refuses_comes_back_with_those_after_it(desk: 
     expect(page.locator("#status")).to_contain_text("Not today.")
     expect(page.locator("#trial")).to_be_focused()
     expect(page.locator(".is-chosen")).to_have_count(0)
-    page.wait_for_timeout(AWAKE_MS)
+    page.locator(AWAKE).wait_for()
     for key in "34":
         desk.answer(key)
     desk.expect_choices(1, 0, None, None)
@@ -219,21 +304,18 @@ def test_an_answer_while_signed_out_waits_until_one_is_signed_in_again(
 def test_a_double_click_or_a_key_held_down_answers_one_pair(desk: Desk, page: Page) -> None:
     page.locator(".answer").first.dblclick()
     expect(number(page)).to_have_text("Pair 2 of 4")
-    page.wait_for_timeout(AWAKE_MS)
-    desk.expect_choices(3, None, None, None)
+    page.locator(AWAKE).wait_for()
     # The second click of a slow hand comes when the next pair is there already.
     page.mouse.down(click_count=2)
     page.mouse.up(click_count=2)
-    page.wait_for_timeout(AWAKE_MS)
-    assert desk.choices() == [3, None, None, None]
+    desk.expect_choices(3, None, None, None)
     # Playwright tells of a key that is held down by repeats of it.
     page.keyboard.down("2")
+    page.keyboard.down("2")
     expect(number(page)).to_have_text("Pair 3 of 4")
-    for _repeat in range(5):
-        page.wait_for_timeout(100)
-        page.keyboard.down("2")
+    page.locator(AWAKE).wait_for()
+    page.keyboard.down("2")
     page.keyboard.up("2")
-    page.wait_for_timeout(AWAKE_MS)
     desk.expect_choices(3, 2, None, None)
 
 
@@ -255,8 +337,7 @@ def test_keys_can_be_switched_off_and_do_nothing_in_the_comment(desk: Desk, page
     page.get_by_role("checkbox").uncheck()
     page.keyboard.press("Enter")
     page.keyboard.press("3")
-    page.wait_for_timeout(AWAKE_MS)
-    assert desk.choices() == [None] * 4
+    desk.expect_choices(None, None, None, None)
     page.locator(".answer").first.click()
     expect(number(page)).to_have_text("Pair 2 of 4")
     expect(page.get_by_role("checkbox")).not_to_be_checked()
@@ -276,7 +357,6 @@ def test_digits_of_other_keyboards_answer_too(desk: Desk, page: Page, key: str, 
     page.evaluate(
         "([key, code]) => dispatchEvent(new KeyboardEvent('keydown', { key, code, bubbles: true }))", [key, code]
     )
-    page.wait_for_timeout(AWAKE_MS + 500)
     desk.expect_choices(choice, None, None, None)
 
 
@@ -315,9 +395,8 @@ def test_a_page_put_aside_holds_no_caption_and_asks_the_server_when_it_comes_bac
 @pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_what_is_left_in_the_history_asks_the_server_again(desk: Desk, page: Page) -> None:
     for key in "1234":
-        page.wait_for_timeout(AWAKE_MS)
+        page.locator(AWAKE).wait_for()
         page.keyboard.press(key)
-        page.wait_for_timeout(AWAKE_MS)
     expect(page.get_by_role("heading", name="All judged")).to_be_visible()
     page.get_by_role("link", name="Take a break").or_(page.get_by_role("link", name="Crosslens")).first.click()
     page.go_back()

@@ -5,7 +5,6 @@ Chromium has a test for each rule of these pages. Here each is used as a whole: 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -20,7 +19,7 @@ from office.practice.models import PracticeKind
 from office.recruitment.models import Participant, ParticipantState
 from sxs_eval.models import Judgement
 from tests.browser import gaming, judging
-from tests.browser.annotator import make_images, open_writing
+from tests.browser.annotator import AWAKE, make_images, open_writing
 from tests.browser.conftest import Opener
 from tests.browser.elsewhere import (
     STATE,
@@ -179,7 +178,7 @@ def test_a_comparison_is_judged_to_its_end(window: Window, live_server: Any) -> 
     for number in range(1, 4):
         window.wait_for_text("[data-number]", f"Pair {number} of 3")
         window.wait_for_view(".trial__stage", ".side:first-child", ".side:last-child", ".strip")
-        time.sleep(judging.AWAKE_MS / 1000)
+        window.wait_for_element(AWAKE)
         window.click(".answer")
         window.wait_for_text("body", "All judged" if number == 3 else f"Pair {number + 1} of 3")
     assert list(Judgement.objects.filter(person=rater).values_list("choice", flat=True)) == [3, 3, 3]
@@ -195,7 +194,7 @@ def test_a_turn_of_the_game_is_played_to_its_end(window: Window, live_server: An
     # A guess can be made once a second; the script asks again by itself.
     window.fill("#guess", f"cat{ENTER}")
     window.wait_for_text(".result", "+90")
-    time.sleep(gaming.AWAKE_MS / 1000)
+    window.wait_for_element(AWAKE)
     window.click("#next-form button")
     window.wait_for_text("#turn", "2 of 2")
     assert list(Turn.objects.order_by("position").values_list("outcome", flat=True)) == ["attempt_2", "open"]
@@ -225,7 +224,7 @@ def test_who_arrives_from_a_panel_practises_and_then_gets_work(
         start_rating(window)
         window.click("#item-1 .level:nth-child(2)")
         window.wait_for_element("#item-1 [data-state=saved]")
-        window.wait_for_element("#rate:not([data-deaf])")
+        window.wait_for_element(AWAKE)
         go_on_to_writing(window)
         wait_for_image(window, 1)
         window.fill("#text", TEXT.format(number=1))

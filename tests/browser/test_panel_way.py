@@ -17,8 +17,7 @@ from core.people.models import Project
 from office.practice.models import PracticeKind
 from office.recruitment.models import Participant, ParticipantState, Study
 from sxs_eval.models import Judgement
-from tests.browser.annotator import barriers, make_images
-from tests.browser.judging import AWAKE_MS
+from tests.browser.annotator import AWAKE, barriers, make_images
 from tests.browser.network import Network
 from tests.browser.phone import WITHIN_MS, Phone, until
 from tests.factories import make_comparison, make_language, make_round
@@ -105,10 +104,10 @@ def test_a_whole_batch_in_telugu_half_of_it_offline(phone: Phone, record_testsui
     assert barriers(page) == []
     page.locator("#start").tap()
     for item in page.locator(".rate__item").all():
-        page.locator("#rate:not([data-deaf])").wait_for()
+        page.locator(AWAKE).wait_for()
         item.locator('label:has(input[value="GOOD"])').tap()
     expect(page.locator(".rate__item [data-state=saved]")).to_have_count(IMAGES)
-    page.locator("#rate:not([data-deaf]) [name=open]").tap()
+    page.locator(f"{AWAKE} [name=open]").tap()
     page.locator("#confirm button.button--primary").tap()
     page.wait_for_url("**/write/1/")
     assert barriers(page) == []
@@ -159,7 +158,7 @@ def test_a_whole_comparison_in_telugu(phone: Phone) -> None:
     assert barriers(page) == []
     while page.locator("#trial").count():
         number = page.locator("[data-number]").inner_text()
-        page.wait_for_timeout(AWAKE_MS)  # a tap right after the pair has changed may be meant for the one before
+        page.locator(AWAKE).wait_for()
         page.locator('.answer[value="2"]').tap()
         expect(page.locator(f"[data-number]:text-is('{number}')")).to_have_count(0)
         judged += 1

@@ -9,9 +9,8 @@ import pytest
 from playwright.sync_api import BrowserContext, CDPSession, Page, expect
 
 from annotation.models import CaptionItem, Stage
-from tests.browser.annotator import make_images, sign_in, take_batch
+from tests.browser.annotator import AWAKE, make_images, sign_in, take_batch
 from tests.browser.desk import Desk
-from tests.browser.judging import AWAKE_MS
 from tests.factories import make_annotator, make_round
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -101,7 +100,7 @@ def test_a_batch_is_rated_written_and_submitted_by_keyboard_and_by_what_is_said(
         assert reader.focused()["description"]
         page.keyboard.press("Space")
         expect(page.locator("[data-rated-count]")).to_have_text(str(number))
-        page.wait_for_timeout(AWAKE_MS)
+        page.locator(AWAKE).wait_for()
     reader.hears("All captions are rated")
     assert (reader.focused()["role"], reader.focused()["name"]) == ("button", "Continue to writing")
     page.keyboard.press("Enter")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from datetime import timedelta
 from html import unescape
@@ -16,7 +17,7 @@ from core.allocation.models import Batch
 from core.allocation.services.lifecycle import expire_overdue
 from core.people.models import Consent, User
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, RaterState, RaterStatus, TrialKind
-from sxs_eval.selectors.work import work_of
+from sxs_eval.selectors.work import MAX_AHEAD, work_of
 from sxs_eval.services.judging import MAX_COMMENT_CHARACTERS
 from sxs_eval.views import judging
 from tests.clients import client_of
@@ -155,20 +156,22 @@ def test_pairs_gold_pairs_and_repeats_look_exactly_alike():
     desk = client_of(make_rater(comparison))
     batch = take(desk, comparison)
     rows = list(batch.judgements.all())
-    pages, swaps = [], []
+    pages, ahead = [], set()
     for row in rows:
-        pages.append(_shape(show(desk, batch)))
+        page, *following = _trials(show(desk, batch))
+        pages.append(page)
         reply = answer(desk, batch, row.position, "0", headers=JSON).json()
-        swaps.append((_shape(reply.get("html", "")), _shape(reply.get("ahead", ""))))
-    # The first has nothing to undo, the last no pair after it.
-    assert {row.kind for row in rows[1:-1]} == set(TrialKind.values)
-    assert set(pages[1:-1]) == {pages[1]}
-    assert set(swaps[:-2]) == {swaps[0]}
-    assert swaps[0][0].split() == swaps[0][1].split()
-    assert pages[0] != pages[1]
-    assert pages[-1] != pages[1]
+        ahead |= {*following, *_trials(reply.get("html", "") + reply.get("ahead", ""))}
+    assert {row.kind for row in rows[1:]} == set(TrialKind.values)
+    assert set(pages[1:]) == {pages[1]}
+    assert pages[0] != pages[1], "the first has nothing to undo"
+    assert len(ahead) == 1
     for word in TrialKind.values[1:]:
         assert word not in pages[1].lower()
+
+
+def _trials(html: str) -> list[str]:
+    return [_shape(trial) for trial in re.findall(r'<form id="trial".*?</form>', html, re.DOTALL)]
 
 
 def _shape(html: str) -> str:
@@ -197,6 +200,22 @@ def test_an_answer_of_the_script_brings_the_next_pair_and_the_last_one_the_end(c
     answer(desk, batch, 3)
     last = answer(desk, batch, 4, headers=JSON)
     assert last.json() == {"state": "end", "location": reverse("sxs_eval:batch-show", args=[batch.pk])}
+
+
+def test_the_page_has_the_pairs_that_follow_and_stays_light_and_answers_bring_those_that_it_lacks():
+    comparison = make_comparison(images=MAX_AHEAD + 3, batch_size=MAX_AHEAD + 3)
+    desk = client_of(make_rater(comparison))
+    batch = take(desk, comparison)
+    page = show(desk, batch)
+    assert len(_trials(page)) == 1 + MAX_AHEAD
+    # Compressed, as in production.
+    assert len(gzip.compress(page.encode())) < 20_000
+    brought = answer(desk, batch, 1, fields={"shown": "2", "last": f"{MAX_AHEAD + 1}"}, headers=JSON).json()
+    assert (brought["html"], len(_trials(brought["ahead"]))) == ("", 1)
+    assert f'action="{reverse("sxs_eval:judgement-save", args=[batch.pk, MAX_AHEAD + 2])}"' in brought["ahead"]
+    # Another pair is next than was thought: all comes again.
+    brought = answer(desk, batch, 2, fields={"shown": "9", "last": f"{MAX_AHEAD + 2}"}, headers=JSON).json()
+    assert (len(_trials(brought["html"])), len(_trials(brought["ahead"]))) == (1, MAX_AHEAD)
 
 
 def test_the_end_offers_to_undo_to_go_on_and_to_stop(comparison, desk):

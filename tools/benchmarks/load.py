@@ -107,7 +107,7 @@ class SimulatedAnnotator(SimulatedPerson):
 
 
 class SimulatedRater(SimulatedPerson):
-    """Judges as the page's script does: each answer is one request, which brings the pair after the next."""
+    """Judges as the page's script does: each answer is one request, and the page has the pairs."""
 
     batch = ""
     pairs: tuple[str, ...] = ()
@@ -124,8 +124,8 @@ class SimulatedRater(SimulatedPerson):
             if not self.pairs:
                 raise UnexpectedAnswerError(f"no pair on the page: {page[:120]!r}")
         pair, *following = self.pairs
-        shown = following[0].rstrip("/").rpartition("/")[2] if following else ""
-        answer = {"choice": str(self.number % 4 - 1), "active_ms": "2000", "shown": shown}
+        here = [one.rstrip("/").rpartition("/")[2] for one in following] or [""]
+        answer = {"choice": str(self.number % 4 - 1), "active_ms": "2000", "shown": here[0], "last": here[-1]}
         body, _ = await self._request("judge", "POST", pair, 200, **answer)
         self.pairs = (*following, *PAIR.findall(json.loads(body).get("ahead", "")))
         return True
