@@ -210,7 +210,7 @@ def test_that_an_answer_was_late_is_said_while_others_wait_and_leaves_all_answer
         page.keyboard.press(key)
         page.locator(AWAKE).wait_for()
     reassigned = desk.batch.judgements.get(position=1).assignment
-    Assignment.objects.filter(pk=reassigned.pk).update(state=AssignmentState.EXPIRED)
+    Assignment.objects.filter(pk=reassigned.pk).update(state=AssignmentState.REASSIGNED)
     held[0].continue_()
     page.locator(SENT).wait_for()
     expect(page.locator("[data-state]")).to_contain_text("This answer came after the deadline")

@@ -13,7 +13,7 @@ from playwright.sync_api import BrowserContext, Page, Request, Route, expect
 from annotation.models import CaptionItem, Rating
 from annotation.services import batches
 from core.people.models import Session
-from tests.browser.annotator import open_writing, sign_in, source_of
+from tests.browser.annotator import AWAKE, covered, open_writing, sign_in, source_of
 from tests.browser.desk import ENGLISH, Desk, expect_stored, state
 from tests.browser.desk import desk as desk
 from tests.browser.desk import writing as writing
@@ -304,6 +304,15 @@ def test_what_is_typed_while_the_page_turns_is_for_the_next_image(turner: Desk, 
     assert (turner.item(1).text, turner.item(2).text) == (CAT, "犬がいる")
 
 
+def test_warnings_leave_the_field_and_the_way_on_in_view_on_a_small_phone(turner: Desk, page: Page) -> None:
+    page.set_viewport_size({"width": 360, "height": 640})
+    page.fill("#text", "cat\u200b")
+    expect(page.locator("[data-warnings] li")).to_have_count(3)
+    for part in page.locator("#text, [data-warnings] li, .write__actions .button--primary").all():
+        expect(part).to_be_in_viewport(ratio=0.99)
+    assert covered(page, "#text") == []
+
+
 @pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_warnings_counters_and_errors_are_those_of_the_image(turner: Desk, page: Page) -> None:
     page.fill("#text", "猫")
@@ -315,7 +324,7 @@ def test_warnings_counters_and_errors_are_those_of_the_image(turner: Desk, page:
     expect(page.locator("[data-counter]")).to_be_hidden()
     expect(state(page)).to_have_text("")
     # Right after a turn, a second press is taken for that of a double one.
-    page.wait_for_timeout(400)
+    page.locator(AWAKE).wait_for()
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_have_text("This is empty. Write a caption.")
     expect(page.locator("#text")).to_have_attribute("aria-describedby", "error how")

@@ -193,7 +193,6 @@ FILES_OF_WORK = (
     "templates/recruitment/refused.html",
     "templates/socialaccount/*",
     "templates/sxs_eval/_batch_facts.html",
-    "templates/sxs_eval/_judge_texts.html",
     "templates/sxs_eval/_rater.html",
     "templates/sxs_eval/_trial.html",
     "templates/sxs_eval/end.html",
