@@ -58,7 +58,8 @@ export class AnswerQueue extends SendingQueue {
     const said = text.replace("{number}", this.waiting.length);
     // Said again, it is left as it is: its link may have the focus.
     if (place.dataset.state === name && place.firstChild?.textContent === said) return said;
-    place.dataset.state = name;
+    if (name) place.dataset.state = name;
+    else delete place.dataset.state;
     place.replaceChildren(said);
     if (name === "signed-out") place.append(" ", signInLink(this.#root, { newTab: true }));
     return said;

@@ -58,7 +58,7 @@ async function submit(button) {
 const isHere = (pair) => pair && (!saving.isHeld || imagesOf([pair]).every((image) => image.naturalWidth > 0));
 
 // The server takes the same answer twice for one.
-const saving = new AnswerQueue(root, part("state"), { send: sendAnswer, saved, refused, wipe });
+const saving = new AnswerQueue(root, part("notice"), { send: sendAnswer, saved, refused, wipe });
 
 async function sendAnswer(answer) {
   if (answer.next) answer.fields.set("shown", positionOf(answer.next));
@@ -126,7 +126,7 @@ function begin() {
     button.classList.remove("is-chosen");
     button.removeAttribute("aria-disabled");
   }
-  saving.show(part("state"));
+  saving.show(part("notice"));
 }
 
 root.addEventListener("submit", (event) => {

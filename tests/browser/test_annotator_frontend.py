@@ -364,7 +364,7 @@ def test_a_page_of_the_annotator_is_light_and_asks_nobody_else(desk: Desk, page:
         page.goto(path)
         page.wait_for_load_state("networkidle")
         assert all(url.startswith((desk.address, "data:")) for url in asked)
-        assert len([url for url in asked if "/images/" not in url]) <= 13
+        assert len([url for url in asked if "/images/" not in url]) <= 14
 
 
 def test_the_pages_of_a_batch_weigh_less_than_60_kb_besides_its_images(

@@ -94,14 +94,13 @@ def test_gap_and_boxes_are_the_same_for_every_word_and_image(live_server: Any, p
     table = sit_down(page, make_game(item_set=items, items=0), live_server.url, "ana")
     seen = []
     for _turn in range(2):
-        page.locator(".gap").wait_for()
+        table.expect_state("open")
         gap = box(page, ".gap")
         table.guess("tree")
         assert table.turn().item.word not in page.locator("#turn").inner_text()
         seen.append((gap, box(page, ".hint__box")))
         table.guess(table.turn().item.word)
         table.go_on()
-        table.expect_state("open")
     assert seen[0] == seen[1]
 
 

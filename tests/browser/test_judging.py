@@ -137,7 +137,7 @@ def test_the_last_answer_of_a_batch_can_be_undone_from_the_end(desk: Desk, page:
 
 def expect_all_in_view(page: Page) -> None:
     """The captions, what is said and all answers are in the window, and nothing lies over them."""
-    seen = ".side, .strip, .answer, [data-state]"
+    seen = ".side, .strip, .answer, [data-notice]"
     for part in page.locator(seen).all():
         expect(part).to_be_in_viewport(ratio=0.99)
     assert covered(page, ".side, .answer") == []
@@ -146,7 +146,7 @@ def expect_all_in_view(page: Page) -> None:
 def test_without_a_connection_all_pairs_are_there_and_answers_go_up_in_order_and_once(
     desk: Desk, page: Page, context: BrowserContext
 ) -> None:
-    said, arrived = page.locator("[data-state]"), list[str]()
+    said, arrived = page.locator("[data-notice]"), list[str]()
     page.set_viewport_size(SMALL_PHONE)  # type: ignore[arg-type]
     page.wait_for_load_state("networkidle")
     page.on("requestfinished", lambda request: arrived.append(f"{request.method} {request.url}"))
@@ -191,9 +191,9 @@ def test_a_pair_whose_image_has_not_come_waits_for_the_connection(
     page.reload()
     page.wait_for_load_state("networkidle")
     context.set_offline(True)
-    expect(page.locator("[data-state]")).to_contain_text("No connection")
+    expect(page.locator("[data-notice]")).to_contain_text("No connection")
     page.keyboard.press("2")
-    expect(page.locator("[data-state]")).to_contain_text("Not saved yet: 1.")
+    expect(page.locator("[data-notice]")).to_contain_text("Not saved yet: 1.")
     page.unroute("**/images/**")
     context.set_offline(False)
     expect(number(page)).to_have_text("Pair 2 of 4")
@@ -213,7 +213,7 @@ def test_that_an_answer_was_late_is_said_while_others_wait_and_leaves_all_answer
     Assignment.objects.filter(pk=reassigned.pk).update(state=AssignmentState.REASSIGNED)
     held[0].continue_()
     page.locator(SENT).wait_for()
-    expect(page.locator("[data-state]")).to_contain_text("This answer came after the deadline")
+    expect(page.locator("[data-notice]")).to_contain_text("This answer came after the deadline")
     expect(page.locator("#status")).to_contain_text("This answer came after the deadline")
     expect(number(page)).to_have_text("Pair 4 of 4")
     expect_all_in_view(page)
@@ -229,7 +229,7 @@ def test_an_answer_that_another_tab_gave_already_takes_none_of_those_after_it_al
     services.judge(batch_id=desk.batch.pk, person=desk.rater, position=1, choice=-3, now=timezone.now())
     held[0].continue_()
     desk.expect_choices(-3, 2, None, None)
-    expect(page.locator("[data-state]")).to_contain_text("in another tab")
+    expect(page.locator("[data-notice]")).to_contain_text("in another tab")
     expect(number(page)).to_have_text("Pair 3 of 4")
 
 
@@ -261,8 +261,8 @@ def test_an_answer_that_the_server_refuses_comes_back_with_those_after_it(desk: 
     held[0].fulfill(status=422, json={"message": "Not today."})
     expect(number(page)).to_have_text("Pair 1 of 4")
     assert captions(page) == seen
-    expect(page.locator("[data-state]")).to_have_text("Not today.")
-    expect(page.locator("[data-state]")).to_be_in_viewport()
+    expect(page.locator("[data-notice]")).to_have_text("Not today.")
+    expect(page.locator("[data-notice]")).to_be_in_viewport()
     expect(page.locator("#status")).to_contain_text("Not today.")
     expect(page.locator("#trial")).to_be_focused()
     expect(page.locator(".is-chosen")).to_have_count(0)
@@ -292,7 +292,7 @@ def test_an_answer_while_signed_out_waits_until_one_is_signed_in_again(
 ) -> None:
     context.clear_cookies(name="sessionid")
     page.keyboard.press("1")
-    link = page.locator("[data-state]").get_by_role("link")
+    link = page.locator("[data-notice]").get_by_role("link")
     expect(link).to_have_attribute("href", re.compile("/accounts/login/.*next="))
     assert desk.choices() == [None] * 4
     sign_in(context, desk.rater, desk.address)
