@@ -59,6 +59,7 @@ def _one_connection() -> Iterator[None]:
 
 NOT_SAID = {
     "POST /api/v1/projects/{slug}/imports/",
+    "POST /api/v1/projects/{slug}/inbox/answers/",
     "GET /api/v1/projects/{slug}/invitations/",
     "POST /api/v1/projects/{slug}/invitations/",
     "POST /api/v1/projects/{slug}/releases/",

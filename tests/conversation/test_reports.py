@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from random import Random
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.http import Http404
 from django.utils import timezone
 
 from annotation.models import Rating, Stage
 from annotation.selectors.work import items_of, work_of
 from annotation.services import batches, verification
+from annotation.services.round_batches import StaleStateError
 from core.allocation.models import AssignmentState, BatchState
 from core.allocation.services.errors import LeaseExpiredError
 from core.conversation import services
@@ -318,6 +321,7 @@ class TestRaces:
         assert ImageReport.objects.count() == 1
         assert_exact(round.pool)
 
+    @pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time")
     def test_without_the_lock_two_reports_would_free_two_places(self, monkeypatch):
         round, batch = self.setting()
         both = threading.Barrier(2)
@@ -341,7 +345,12 @@ class TestRaces:
         round = make_round(images=2, replication=2)
         batch = take(round, make_annotator(round))
         who = {"batch_id": batch.pk, "person": batch.lease.person, "now": NOW}
-        save = partial(batches.save_rating, position=1, rating=Rating.GOOD, active_ms=0, **who)
+
+        def save() -> None:
+            # After both reports there is nothing left to rate, and the batch says so.
+            with suppress(StaleStateError):
+                batches.save_rating(position=1, rating=Rating.GOOD, active_ms=0, **who)
+
         steps: list[Callable[[], object]] = [partial(report, batch), save, partial(report, batch, 2), save]
         together(lambda step: step(), steps)
 

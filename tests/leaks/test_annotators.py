@@ -50,8 +50,8 @@ MANAGERS_MAY_KNOW = {
         "dashboard": "image-list",
         "exports": "export-show",
         "images": "collection-show collection-image-show",
-        "inference": "model-list model-show run-list run-show run-failures gallery model-try model-stabilisers "
-        "embedding-list embedding-show embedding-create",
+        "inference": "model-list model-create model-show run-list run-show run-failures gallery model-try "
+        "model-stabilisers embedding-list embedding-show embedding-create",
         "sxs_eval": "comparison-list comparison-create comparison-show comparison-settings comparison-remove "
         "comparisons-progress tables-export results-show metrics-show metrics-export plan-show",
         "scoring": "score-list score-compare scoring-create scoring-show scoring-drop",
