@@ -1,6 +1,6 @@
-"""The translations have the placeholders, tags and plural forms of the English; how many are missing is only counted.
+"""Messages are marked so that they are collected, and translations have the placeholders, tags and plural forms of them.
 
-A message that a catalogue lacks is shown in English.
+How many are missing is only counted: a message that a catalogue lacks is shown in English.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ import polib
 
 from core.languages.rules.catalogues import LOCALE
 from core.languages.rules.page_languages import COMPLETE, PAGE_LANGUAGES, is_of_work
-from tools.scripts.checks.sources import TextFinding, at, quoted, text_of, unless
+from tools.scripts.checks.sources import PRODUCT, TextFinding, at, files_in, quoted, text_of, unless
 from tools.scripts.messages import ALL, catalogue_of, folder_of
 
+ALIAS = re.compile(r"\bn?p?gettext(?:_lazy|_noop)? as (?!_\b)\w+")
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%%|\{\w*\}")
 TAG = re.compile(r"</?[a-z][^>]*>")
 # Plural forms for one number each, which may say it in words: none, one and two in Arabic, one in other languages.
@@ -48,6 +49,10 @@ OF_WORK = "core/languages/rules/page_languages.py"
 
 
 def check(languages: tuple[str, ...] = LANGUAGES) -> Iterator[TextFinding]:
+    for path in files_in(*PRODUCT):
+        # makemessages knows `_` and the functions' own names: what is marked by another name it never finds.
+        for match in ALIAS.finditer(text_of(path)):
+            yield at(path, match, f"“{match[0]}”", "import it as _ or by its own name")
     missing: dict[str, set[Key]] = {}
     for pattern in re.findall('^    "([^"]+/[^"]+)",$', text_of(OF_WORK), re.MULTILINE):
         known = any(LOCALE.parent.glob(pattern))
