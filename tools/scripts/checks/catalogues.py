@@ -1,4 +1,4 @@
-"""Messages are marked so that they are collected, and translations have the placeholders, tags and plural forms of them.
+"""Messages are marked so that they are collected, and translations have their placeholders, tags and plural forms.
 
 How many are missing is only counted: a message that a catalogue lacks is shown in English.
 """
