@@ -136,11 +136,6 @@ def _largest(which: str) -> Callable[[Results], float]:
     return lambda results: float(max(one["largest_process_mb"] for one in results[which]))
 
 
-def _start(results: Results) -> float:
-    ratio: float = results["starting"]["web"]["ratio"]
-    return ratio
-
-
 def _report(results: Results) -> float:
     return float(results["figures"]["small"]["cpu_ms"])
 
@@ -177,8 +172,6 @@ GOALS = (
     # A million took 22,458 rows a second the plain way where 60,000 and 30,000 were asked for.
     BenchmarkGoal("CSV, to values() and json.dumps", _export_to_plain("csv"), least=2.67),
     BenchmarkGoal("release, to values() and json.dumps", _export_to_plain("release"), least=1.34),
-    # All views are imported: once, as the processes are forked afterwards.
-    BenchmarkGoal("start of the web server, to Django's own setup", _start, most=8),
     BenchmarkGoal("report of 600 images and three raters each, ms", _report, most=1000),
     # It has 56 times as many judgements.
     BenchmarkGoal("report of 100,000 judgements, to that one", _large_to_small_report, most=56),
@@ -231,7 +224,6 @@ def main() -> None:
             captions = QUICK_CAPTIONS if options.quick else CAPTIONS
             results["exports"] = [_reported("exports", env=env, captions=captions, runs=options.runs)]
     results["figures"] = _reported("figures", turns=1 if options.quick else 3)
-    results["starting"] = _reported("starting", turns=2 if options.quick else 5)
     print(goals_table(results), flush=True)
     _keep(results)
 
