@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
-from core.people.admin import LookUpAdmin, LookUpOnly
+from core.people.admin import LookUpAdmin, look_up, look_up_inline
 from gapgame.models import GameBatch, GapItem, ItemSet, Mark, Player, Season, SeasonLanguage, Turn
 
 
@@ -24,71 +23,30 @@ class SuperuserOnly(LookUpAdmin):
         return lookup.partition("__")[0] in self.list_filter and super().lookup_allowed(lookup, value, request)
 
 
-class SeasonLanguageInline(LookUpOnly, admin.TabularInline):  # type: ignore[type-arg]
-    model = SeasonLanguage
-    extra = 0
+look_up(GameBatch, ItemSet, kind=SuperuserOnly)
+look_up(Season, hidden=("invitation",), inlines=(look_up_inline(SeasonLanguage),), kind=SuperuserOnly)
+look_up(
+    Player, kind=SuperuserOnly, list_filter=("season", "status", "is_marked"),
+    hidden=("total", "reached_at", "turns", "streak", "best_streak", "turns_checked", "rank"),
+)  # fmt: skip
+look_up(
+    Turn, kind=SuperuserOnly, list_filter=(), list_select_related=("player", "batch__player"),
+    hidden=("id", "item", "seed", "outcome", "attempts_made", "score", "shown_at", "skip_reason", "skip_note"),
+)  # fmt: skip
+# The evidence may say what was guessed, or how often it was right.
+look_up(Mark, hidden=("detail",), list_filter=("rule",), kind=SuperuserOnly)
 
 
-@admin.register(ItemSet)
-class ItemSetAdmin(SuperuserOnly):
-    list_display = ("name", "project", "created_at", "created_by")
-    list_filter = ("project",)
-    list_select_related = ("project", "created_by")
-
-
-@admin.register(GapItem)
 class ItemAdmin(SuperuserOnly):
-    """Hide keys too: they may be made of words."""
-
-    list_display = ("pk", "item_set", "language", "split", "is_used")
-    fields = ("item_set", "language", "split", "representative_source", "is_used")
-    list_filter = ("split", "is_used")
-    list_select_related = ("item_set", "language")
-
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> GapItem | None:
         item: GapItem | None = super().get_object(request, object_id, from_field)
         if item is not None:
-            # The heading of the page is the row's own name.
+            # The heading of the page is the row's own name, and keys may be made of words, too.
             item.key = str(item.pk)
         return item
 
 
-@admin.register(Season)
-class SeasonAdmin(SuperuserOnly):
-    list_display = ("name", "project", "access", "starts_at", "ends_at", "time_zone", "closed_at")
-    list_filter = ("project", "access")
-    list_select_related = ("project",)
-    exclude = ("invitation",)
-    inlines = (SeasonLanguageInline,)
-
-
-@admin.register(Player)
-class PlayerAdmin(SuperuserOnly):
-    list_display = ("nickname", "season", "user", "joined_at", "is_marked", "status")
-    fields = ("season", "user", "nickname", "is_on_leaderboard", "joined_at", "is_marked", "status")
-    list_filter = ("season", "status", "is_marked")
-    search_fields = ("nickname", "user__username")
-    list_select_related = ("season", "user")
-
-
-@admin.register(GameBatch)
-class GameBatchAdmin(SuperuserOnly):
-    list_display = ("pk", "player", "language", "number", "taken_at")
-    list_select_related = ("player", "language")
-
-
-@admin.register(Turn)
-class TurnAdmin(SuperuserOnly):
-    list_display = ("pk", "player", "batch", "position", "opened_at", "finished_at")
-    fields = ("player", "batch", "position", "opened_at", "finished_at")
-    list_select_related = ("player", "batch__player")
-
-
-@admin.register(Mark)
-class MarkAdmin(SuperuserOnly):
-    """Hide the evidence: it may say what was guessed, or how often it was right."""
-
-    list_display = ("player", "rule", "turn", "made_at")
-    fields = ("player", "rule", "turn", "made_at")
-    list_filter = ("rule",)
-    list_select_related = ("player", "turn")
+look_up(
+    GapItem, kind=ItemAdmin, list_filter=("split", "is_used"),
+    hidden=("key", "before", "after", "word", "sense", "import_job"),
+)  # fmt: skip

@@ -7,14 +7,8 @@ from django.contrib import admin
 from core.images.models import Collection, Image, ImportJob
 from core.people.admin import look_up
 
-look_up(
-    Image, "public_id", "title", "author", "licence", "format", "width", "height", "state",
-    list_filter=("state", "format"), search_fields=("=public_id", "=sha256", "title", "author"),
-)  # fmt: skip
-look_up(
-    ImportJob, "pk", "kind", "collection", "source_name", "state", "done", "total", "created_at",
-    list_filter=("kind", "state"),
-)  # fmt: skip
+look_up(Image, search_fields=("=public_id", "=sha256", "title", "author"))
+look_up(ImportJob)
 
 
 @admin.register(Collection)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from allauth.account import admin as _of_addresses  # noqa: F401 registered before it is taken out below
@@ -15,7 +16,7 @@ from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.forms import AdminPasswordChangeForm
 from django.db import transaction
-from django.db.models import Model, QuerySet
+from django.db.models import BinaryField, BooleanField, CharField, JSONField, Model, QuerySet, TextField
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -44,6 +45,9 @@ from core.people.services.mails import replace_address
 from core.people.services.personal_links import LinkError, replace_link
 from core.people.services.sessions import save_password
 
+MAX_COLUMNS = 10
+"""Of a list of the administration."""
+
 
 class LookUpOnly:
     def has_add_permission(self, request: HttpRequest, *about: Any) -> bool:
@@ -57,9 +61,13 @@ class LookUpOnly:
 
 
 class LookUpAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
-    """Tables that may be long: a search does not count all of their rows."""
+    """Tables that may be long: a search does not count all of their rows, and what is stored in bytes is not read."""
 
     show_full_result_count = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        in_bytes = [field.name for field in self.opts.concrete_fields if isinstance(field, BinaryField)]
+        return super().get_queryset(request).defer(*in_bytes)
 
 
 def look_up_inline(model: type[Model], kind: type[Any] = admin.TabularInline) -> type[Any]:
@@ -109,59 +117,42 @@ class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
             replace_address(user=row, before=form.initial["email"])
 
 
-def look_up(model: type[Model], *columns: str, **options: Any) -> None:
-    """Register a model to be looked up, in these columns; rows that they name come with the same query."""
-    related = [field.name for field in model._meta.concrete_fields if field.is_relation and field.name in columns]
-    options = {"list_select_related": related} | options
-    admin.site.register(model, LookUpAdmin, list_display=columns, **options)
+def look_up(
+    *models: type[Model], hidden: Sequence[str] = (), kind: type[LookUpAdmin] = LookUpAdmin, **options: Any
+) -> None:
+    """Register models to be looked up: lists of their short columns, and rows with all columns but those `hidden`."""
+    for model in models:
+        fields = [field for field in model._meta.concrete_fields if field.name not in hidden]
+        long = (TextField, JSONField, BinaryField)
+        short = [one for one in fields if not isinstance(one, long) and (one.is_relation or not one.primary_key)]
+        columns = short[:MAX_COLUMNS]
+        texts = [field.name for field in fields if isinstance(field, CharField | TextField) and not field.choices]
+        people = [f"{field.name}__username" for field in columns if field.related_model is User]
+        about: dict[str, Any] = {
+            "list_display": [field.name for field in columns],
+            "list_select_related": [field.name for field in columns if field.is_relation],
+            "list_filter": [
+                one.name
+                for one in short
+                if one.choices or isinstance(one, BooleanField) or one.related_model is Project
+            ],
+            "search_fields": texts + people,
+            "exclude": hidden,
+        }
+        admin.site.register(model, kind, **about | options)
 
 
-look_up(
-    Project, "name", "slug", "created_by", "created_at",
-    search_fields=("name", "slug"),
-    inlines=(look_up_inline(Membership), look_up_inline(ConsentText, admin.StackedInline)),
-)  # fmt: skip
-look_up(
-    Membership, "user", "role", "project", "joined_at",
-    list_filter=("role", "project"), search_fields=("user__username", "user__email", "project__name"),
-)  # fmt: skip
-look_up(
-    Invitation, "project", "role", "places", "places_taken", "expires_at", "revoked_at", "created_by",
-    list_filter=("role", "project"), exclude=("token",),
-    inlines=(look_up_inline(InvitationUse), look_up_inline(InvitationMail)),
-)  # fmt: skip
-look_up(
-    Consent, "user", "text", "given_at", "withdrawn_at", "answers_kept",
-    search_fields=("user__username", "text__project__name"), list_select_related=("user", "text__project"),
-)  # fmt: skip
-look_up(
-    TextTranslation, "project", "kind", "version", "language", "revision", "drafted_by", "saved_at", "published_at",
-    list_filter=("project", "kind"),
-)  # fmt: skip
-look_up(ProvidedRole, "user", "provider", "membership", search_fields=("user__username",))
-look_up(ProjectDeletion, "slug", "name", "asked_by", "asked_at", "deleted_at", "done_at")
-look_up(
-    AuditEntry, "project", "number", "at", "by", "person", "action", "about",
-    list_filter=("project", "action"), search_fields=("about",),
-)  # fmt: skip
-look_up(
-    ApiToken, "user", "name", "prefix", "may_write", "created_at", "expires_at", "last_used_at", "revoked_at",
-    exclude=("digest",),
-)  # fmt: skip
-look_up(
-    Webhook, "project", "url", "is_active", "created_at", "created_by",
-    exclude=("secret",), list_filter=("project", "is_active"),
-)  # fmt: skip
-look_up(
-    Delivery, "webhook", "event", "state", "attempts", "due_at", "answer", "done_at",
-    list_filter=("state", "event"),
-)  # fmt: skip
+look_up(Project, inlines=(look_up_inline(Membership), look_up_inline(ConsentText, admin.StackedInline)))
+look_up(Invitation, hidden=("token",), inlines=(look_up_inline(InvitationUse), look_up_inline(InvitationMail)))
+look_up(Consent, list_select_related=("user", "text__project"))
+look_up(AuditEntry, Delivery, Membership, ProjectDeletion, ProvidedRole, TextTranslation)
+look_up(ApiToken, Webhook, hidden=("digest", "secret"))
 
 admin.site.unregister([Authenticator, EmailAddress, SocialAccount, SocialApp, SocialToken])
 
 
 # Only its owner changes an address: the admin's own log would keep one that was removed.
-look_up(EmailAddress, "email", "user", "primary", "verified", search_fields=("email", "user__username"))
+look_up(EmailAddress)
 
 
 @admin.register(Authenticator)

@@ -5,7 +5,4 @@ from __future__ import annotations
 from core.people.admin import look_up
 from office.dashboard.models import Notice
 
-look_up(
-    Notice, "pk", "kind", "person", "state", "queued_at", "sent_at", "attempts", "reason",
-    list_filter=("state", "kind"),
-)  # fmt: skip
+look_up(Notice)

@@ -25,12 +25,4 @@ class CaptioningModelAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return False
 
 
-look_up(
-    WordVectorSet, "name", "language", "kind", "words", "dimensions", "created_at",
-    search_fields=("name", "signature"),
-)  # fmt: skip
-look_up(
-    Run, "pk", "model", "encoder", "collection", "project", "state", "total", "done", "failed", "created_at",
-    exclude=("trial_captions",), list_filter=("state", "queue"),
-)  # fmt: skip
-look_up(Worker, "name", "queues", "device", "software", "run", "seen_at")
+look_up(Run, WordVectorSet, Worker, hidden=("trial_captions",))
