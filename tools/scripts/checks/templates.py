@@ -29,15 +29,6 @@ WITH_A_ZONE_OF_THEIR_OWN = {
     "gapgame/_turn.html",  # of the season
     "gapgame/_when.html",
 }
-PLOTS = {
-    "_plot": (),
-    "_bar_plot": ("plot__bar--better", "plot__bar--similar", "plot__bar--worse"),
-    "_range_plot": (),
-    "_dot_plot": (),
-    "_scatter_plot": ("plot__point--core", "plot__point--rest"),
-    "sxs_eval/_lines": (),
-}
-"""Every class of theirs is in the sheet of reports; these, whose end is a value, too."""
 
 
 def check(folders: tuple[str, ...] = ("templates",)) -> Iterator[TextFinding]:
@@ -50,14 +41,6 @@ def check(folders: tuple[str, ...] = ("templates",)) -> Iterator[TextFinding]:
         # Those of a site of files have one sheet: templates/site/site.css.
         if "{% extends" in text_of(path) and not path.name.startswith("_") and not name.startswith("site/"):
             yield from sheets_of_page(name)
-        if name.startswith("scoring/"):
-            sheets = ("base", "components", "tables", *APP_SHEETS["scoring"])
-            used = " ".join(re.findall(r'class="([a-z][a-z _-]*)"', text_of(path))).split()
-            yield from styles(path, used, sheets)
-    for name, more in PLOTS.items():
-        path = TEMPLATES / f"{name}.html"
-        used = [*re.findall(r"(?:plot|figures)__[a-z]+(?:--[a-z]+)?\b(?!-)", text_of(path)), *more]
-        yield from styles(path, [one for one in used if one != "plot__bar"], ("reports",))
 
 
 def lines(path: Path, *, is_timed: bool) -> Iterator[TextFinding]:
@@ -86,11 +69,6 @@ def classes_of(sheet: str) -> frozenset[str]:
 @cache
 def classes_in(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\.([a-zA-Z][\w-]*)", re.sub(r"\{[^{}]*\}", "{}", text)))
-
-
-def styles(path: Path, used: list[str], sheets: tuple[str, ...]) -> Iterator[TextFinding]:
-    for name in sorted({*used} - set().union(*map(classes_of, sheets))):
-        yield at(path, name, f"no style for the class {name}", f"write it in {quoted(sheets)}, or remove the class")
 
 
 def parts_of(template: str) -> dict[str, str]:
