@@ -121,7 +121,7 @@ FILES_OF_WORK = (
     "templates/annotation/_round_work.html",
     "templates/annotation/_spoken.html",
     "templates/annotation/_thumbnail.html",
-    "templates/annotation/_work_notes.html",
+    "templates/annotation/_work_*.html",
     "templates/annotation/_write_texts.html",
     "templates/annotation/_zoom.html",
     "templates/annotation/away.html",
