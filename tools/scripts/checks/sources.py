@@ -11,12 +11,11 @@ from django.apps import AppConfig, apps
 
 from config import ROOT
 
+WINGS = ("core", "libs", "office", "research")
 PRODUCT = (
-    "annotation", "config", "core/allocation", "core/compiled_query", "core/conversation", "core/images", "core/jobs",
-    "core/languages", "core/people", "gapgame", "libs/charts", "libs/crosslens_metrics", "libs/geography",
-    "libs/parallel_text", "libs/tabular", "office/dashboard", "office/imports", "office/operations", "office/practice",
-    "office/recruitment", "research/inference", "research/scoring", "research/selection", "sxs_eval", "tools/demo",
-)  # fmt: skip
+    *("annotation", "config", "gapgame", "sxs_eval", "tools/demo"),
+    *(f"{wing}/{path.parent.name}" for wing in WINGS for path in sorted((ROOT / wing).glob("*/__init__.py"))),
+)
 TEXTS: dict[Path, str] = {}
 """What was read. Tests of checks put bad examples here."""
 Place = int | str | re.Match[str]
