@@ -117,9 +117,7 @@ class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
             replace_address(user=row, before=form.initial["email"])
 
 
-def look_up(
-    *models: type[Model], hidden: Sequence[str] = (), kind: type[LookUpAdmin] = LookUpAdmin, **options: Any
-) -> None:
+def look_up(*models: type[Model], hidden: Sequence[str] = (), **options: Any) -> None:
     """Register models to be looked up: lists of their short columns, and rows with all columns but those `hidden`."""
     for model in models:
         fields = [field for field in model._meta.concrete_fields if field.name not in hidden]
@@ -139,7 +137,7 @@ def look_up(
             "search_fields": texts + people,
             "exclude": hidden,
         }
-        admin.site.register(model, kind, **about | options)
+        admin.site.register(model, LookUpAdmin, **about | options)
 
 
 look_up(Project, inlines=(look_up_inline(Membership), look_up_inline(ConsentText, admin.StackedInline)))
