@@ -24,7 +24,7 @@ from tests.factories import NOW, make_user, make_vectors
 pytestmark = pytest.mark.django_db
 APPS = ("annotation", "gapgame", "images", "inference", "people", "scoring", "sxs_eval")
 ALL = {"add", "change", "delete"}
-MAY = {"user": ALL, "collection": ALL, "captioningmodel": {"delete"}, "authenticator": {"delete"}}
+MAY = {"user": ALL, "authenticator": {"delete"}}
 """What is done here; all else is done by the pages."""
 HAVE_NO_WORDS_OF_MODELS = ("inference", "scoring", "sxs_eval")
 SHOWN_WITH_OTHERS = {"ConsentText", "InvitationMail", "InvitationUse", "LanguageSkill", "Session"}
