@@ -192,11 +192,21 @@ SOCIALACCOUNT_ADAPTER = "core.people.allauth_adapter.ProviderAdapter"
 SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
 SOCIALACCOUNT_PROVIDERS = {"saml": {"provider_class": "core.people.allauth_adapter.SamlProvider"}}
 SOCIALACCOUNT_STORE_TOKENS = False
+MFA_ADAPTER = "core.people.allauth_adapter.FactorAdapter"
 MFA_FORMS = {
     "authenticate": "core.people.forms.sign_in.SignInCodeForm",
     "reauthenticate": "core.people.forms.sign_in.ConfirmingCodeForm",
+    "add_webauthn": "core.people.forms.passkeys.NewPasskeyForm",
+    "edit_webauthn": "core.people.forms.passkeys.PasskeyNameForm",
+    "login_webauthn": "core.people.forms.passkeys.SignInPasskeyForm",
+    "authenticate_webauthn": "core.people.forms.passkeys.SecondPasskeyForm",
+    "reauthenticate_webauthn": "core.people.forms.passkeys.ConfirmingPasskeyForm",
 }
-MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+# Otherwise the answer of a stolen key to one question could be sent as that to another.
+MFA_WEBAUTHN_USER_VERIFICATION = "required"
+MFA_RATE_LIMITS = {"webauthn_login": "120/m/ip"}
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 SECOND_FACTOR_REQUIRED = _environment.second_factor_required()
 MFA_TOTP_ISSUER = "Crosslens"
@@ -214,7 +224,7 @@ AXES_COOLOFF_TIME = 0.25  # hours
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_RESET_ON_SUCCESS = True
 AXES_DISABLE_ACCESS_LOG = True
-AXES_SENSITIVE_PARAMETERS = ["login", "username", "ip_address", "code"]
+AXES_SENSITIVE_PARAMETERS = ["login", "username", "ip_address", "code", "credential"]
 
 _email = _environment.email()
 EMAIL_BACKEND = _email["EMAIL_BACKEND"]

@@ -4,7 +4,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path, re_path, reverse_lazy
 from django.views.generic import RedirectView
 
-from core.people.views import account
+from core.people.views import account, passkeys
 
 urlpatterns = [
     path("accounts/login/", account.SignInView.as_view(), name="account_login"),
@@ -31,6 +31,15 @@ urlpatterns = [
     ),
     path("accounts/saml/<str:organization_slug>/acs/", account.saml_response_take, name="saml_acs"),
     path("accounts/saml/<str:organization_slug>/acs/finish/", account.saml_sign_in_finish, name="saml_finish_acs"),
+    path("accounts/2fa/authenticate/", passkeys.SecondFactorView.as_view(), name="mfa_authenticate"),
+    # Passkeys are listed on the page of second factors.
+    path("accounts/2fa/webauthn/", RedirectView.as_view(pattern_name="mfa_index"), name="mfa_list_webauthn"),
+    path("accounts/2fa/webauthn/add/", passkeys.PasskeyAddView.as_view(), name="mfa_add_webauthn"),
+    path(
+        "accounts/2fa/webauthn/reauthenticate/",
+        passkeys.PasskeyConfirmView.as_view(),
+        name="mfa_reauthenticate_webauthn",
+    ),
     path("accounts/", include("allauth.urls")),
     path("i18n/setlang/", account.language_choose, name="set_language"),
 ]

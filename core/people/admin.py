@@ -153,6 +153,12 @@ admin.site.unregister([Authenticator, EmailAddress, SocialAccount, SocialApp, So
 look_up(EmailAddress)
 
 
+MAILS_OF_REMOVAL = {
+    Authenticator.Type.TOTP: "mfa/email/totp_deactivated",
+    Authenticator.Type.WEBAUTHN: "mfa/email/webauthn_removed",
+}
+
+
 @admin.register(Authenticator)
 class AuthenticatorAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
     """Only deletable, for somebody who lost theirs; anybody who saw its secret could sign in."""
@@ -168,9 +174,9 @@ class AuthenticatorAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg
 
     def delete_model(self, request: HttpRequest, row: Authenticator) -> None:
         super().delete_model(request, row)
-        if row.type == Authenticator.Type.TOTP:
+        if mail := MAILS_OF_REMOVAL.get(row.type):
             user = row.user
-            transaction.on_commit(lambda: get_adapter().send_notification_mail("mfa/email/totp_deactivated", user))
+            transaction.on_commit(lambda: get_adapter().send_notification_mail(mail, user))
 
     def delete_queryset(self, request: HttpRequest, rows: QuerySet[Authenticator]) -> None:
         for row in rows:

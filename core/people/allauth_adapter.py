@@ -5,11 +5,15 @@ from __future__ import annotations
 import logging
 from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.auth_backends import AuthenticationBackend
 from allauth.account.models import EmailAddress
+from allauth.core import context
 from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.models import Authenticator
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialLogin
 from allauth.socialaccount.providers.base import AuthProcess
@@ -102,6 +106,11 @@ class AccountAdapter(DefaultAccountAdapter):
         except OSError:  # SMTPException is one
             log.warning("No mail could be sent about %s to account %s", template_prefix, user.pk)
 
+    def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]:
+        passkey = {"description": _("Use a passkey")}
+        methods = super().get_reauthentication_methods(user)
+        return [one | (passkey if one["id"].endswith(":webauthn") else {}) for one in methods]
+
     def post_login(self, request: HttpRequest, user: Any, **about: Any) -> HttpResponse:
         if login := (about.get("signal_kwargs") or {}).get("sociallogin"):
             _follow(login.account)
@@ -110,6 +119,28 @@ class AccountAdapter(DefaultAccountAdapter):
         if user.interface_language:
             keep_language(response, user.interface_language)
         return response
+
+
+class FactorAdapter(DefaultMFAAdapter):
+    """Second factors and passkeys: whom they are asked of, and what browsers store of us and of the person."""
+
+    def is_mfa_enabled(self, user: Any, types: list[str] | None = None) -> bool:
+        """Ask nobody for a passkey after their personal link: to them it is another way in, not a second factor."""
+        match = getattr(context.request, "resolver_match", None)
+        if types and match is not None and match.view_name == "people:link-open":
+            types = [one for one in types if one != Authenticator.Type.WEBAUTHN]
+        enabled: bool = super().is_mfa_enabled(user, types)
+        return enabled
+
+    def generate_authenticator_name(self, user: Any, type: Authenticator.Type) -> str:
+        return device_of(context.request.headers.get("User-Agent", ""))
+
+    def get_public_key_credential_rp_entity(self) -> dict[str, str]:
+        """Name the site, so that a passkey is good at all of its hosts; elsewhere, the host of the request."""
+        host = urlsplit(f"//{context.request.get_host()}").hostname or ""
+        site = urlsplit(settings.SITE_URL).hostname or ""
+        is_of_site = host == site or host.endswith(f".{site}")
+        return {"id": site if is_of_site else host, "name": self.get_totp_issuer()}
 
 
 class ProviderAdapter(DefaultSocialAccountAdapter):

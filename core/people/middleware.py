@@ -67,7 +67,9 @@ class ArchivedProjects(MiddlewareMixin):
 class SecondFactor(MiddlewareMixin):
     """Redirects staff and managers without a second factor to set one up, if the settings require it."""
 
-    NEEDED_FOR_THAT = frozenset({"mfa_activate_totp", "account_reauthenticate", "account_logout", "set_language"})
+    NEEDED_FOR_THAT = frozenset(
+        {"mfa_activate_totp", "mfa_add_webauthn", "account_reauthenticate", "account_logout", "set_language"}
+    )
 
     def process_view(self, request: HttpRequest, view: Any, *_arguments: Any) -> HttpResponse | None:
         # The API refuses on its own, by session and by token: core/people/api/authentication.py.

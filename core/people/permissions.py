@@ -144,7 +144,7 @@ def lacks_second_factor(user: User | AnonymousUser) -> bool:
         return False
     may_manage = user.is_staff or user.is_superuser
     has_to = may_manage or Membership.objects.filter(user=user.pk, role=Role.MANAGER).exists()
-    return has_to and not is_mfa_enabled(user, [Authenticator.Type.TOTP])
+    return has_to and not is_mfa_enabled(user, [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN])
 
 
 def may_start_projects(user: User | AnonymousUser) -> bool:

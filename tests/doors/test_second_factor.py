@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 SETUP = reverse("mfa_activate_totp")
 STILL_THERE = {
     "mfa_activate_totp": "where it is set up",
+    "mfa_add_webauthn": "where a passkey is set up",
     "account_reauthenticate": "gives the password first",
     "account_logout": "",
     "set_language": "",

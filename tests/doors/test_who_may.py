@@ -43,6 +43,7 @@ FOR_SOME_VISITORS = {"gapgame:season-show", "gapgame:rules-show", "images:image-
 SAYS_WHY = {
     "account_reauthenticate": "there is nothing to confirm with",
     "mfa_reauthenticate": "there is nothing to confirm with",
+    "mfa_reauthenticate_webauthn": "there is nothing to confirm with",
     "recruitment:event-take": "the panel alone, by its signature",
     "api:batch-take": "whoever is of the project is told what they lack",
     "api:rating-batch-take": "whoever is of the project is told what they lack",

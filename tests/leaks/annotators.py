@@ -74,6 +74,7 @@ OTHER_RATINGS = (Rating.MEDIUM, Rating.BAD, Rating.GOOD)
 # What differs from one time to the next by itself, and is therefore only searched.
 UNSTEADY = {
     "mfa_activate_totp": "offers a new key each time",
+    "mfa_add_webauthn": "asks a new question each time",
     "annotation:batch-take": "leads to a new batch, which has a new id",
     "sxs_eval:batch-take": "leads to a new batch, which has a new id",
     "people:token-list": "makes a new token each time",

@@ -41,6 +41,7 @@ IMAGES, BATCH = 4, 2
 AUTHOR, SECOND_AUTHOR = "zwibbelquast", "plomferdink"
 UNSTEADY = {
     "mfa_activate_totp": "offers a new key each time",
+    "mfa_add_webauthn": "asks a new question each time",
     "annotation:batch-take": "leads to a new batch, which has a new id",
     "annotation:verification-take": "leads to a new batch, which has a new id",
     "api:batch-take": "leads to a new batch, which has a new id",

@@ -54,7 +54,11 @@ SECRETS = {
     NICKNAME: "another player",
     **coordinates.WORDS,
 }
-UNSTEADY = {"mfa_activate_totp": "offers a new key each time", "people:token-list": "makes a new token each time"}
+UNSTEADY = {
+    "mfa_activate_totp": "offers a new key each time",
+    "mfa_add_webauthn": "asks a new question each time",
+    "people:token-list": "makes a new token each time",
+}
 
 
 @dataclass

@@ -51,6 +51,7 @@ MODELS = ("Nuxblathering-7B", "Quzzifrax-9B")
 COMMENT = "zwibbelquast"
 UNSTEADY = {
     "mfa_activate_totp": "offers a new key each time",
+    "mfa_add_webauthn": "asks a new question each time",
     "annotation:batch-take": "leads to a new batch, which has a new id",
     "sxs_eval:batch-take": "leads to a new batch, which has a new id",
     "people:token-list": "makes a new token each time",

@@ -59,19 +59,29 @@ class ForgottenPasswordForm(_TypedOnceForm, ResetPasswordKeyForm):
     pass
 
 
+def refuse_locked_out(name: str) -> None:
+    """Raise ValidationError if nobody may try to sign in as `name` from where the request is from."""
+    request: Any = context.request
+    credentials = {"username": name}
+    if not AxesProxyHandler.is_allowed(request, credentials):
+        # AxesMiddleware then answers that they are locked out.
+        request.axes_locked_out, request.axes_credentials = True, credentials
+        raise get_adapter().validation_error("too_many_login_attempts")
+
+
+def count_failure(name: str) -> None:
+    user_login_failed.send(sender=__name__, credentials={"username": name}, request=context.request)
+
+
 class _CountedCodeForm(BaseAuthenticateForm):
     def clean_code(self) -> str:
-        request: Any = context.request
-        credentials = {"username": self.user.get_username()}
-        if not AxesProxyHandler.is_allowed(request, credentials):
-            # AxesMiddleware then answers that they are locked out.
-            request.axes_locked_out, request.axes_credentials = True, credentials
-            raise get_adapter().validation_error("too_many_login_attempts")
+        name = self.user.get_username()
+        refuse_locked_out(name)
         try:
             code: str = super().clean_code()
             self._check_unused(code)
         except ValidationError:
-            user_login_failed.send(sender=__name__, credentials=credentials, request=request)
+            count_failure(name)
             raise
         return code
 

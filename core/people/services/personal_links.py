@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from urllib.parse import urljoin
 
 from allauth.account.adapter import get_adapter
+from allauth.mfa.models import Authenticator
 from django.db import transaction
 from django.urls import reverse
 from django.utils.translation import get_language, override
@@ -101,7 +102,9 @@ def revoke_link(*, person: User, by: User, now: datetime) -> None:
         person = _locked(person)
         check_link(person=person, by=by)
         # The row stays: it says that this account is one of a link, which can get another.
-        if PersonalLink.objects.filter(user=person, expires_at__gt=now).update(expires_at=now):
+        has_link = PersonalLink.objects.filter(user=person, expires_at__gt=now).update(expires_at=now)
+        # A passkey works also when the link has expired.
+        if has_link or Authenticator.objects.filter(user=person).exists():
             _end_access(person, None, now)
             _record("link.revoked", person, by, now)
 
@@ -129,13 +132,14 @@ def _locked(person: User) -> User:
 
 
 def _end_access(user: User, this: str | None, now: datetime) -> None:
-    """End sessions and tokens. A sign-in that has read the account, but stored no session yet, ends as well.
+    """End sessions, tokens, passkeys and second factors: whoever had the link may have added them. A sign-in that has read the account, but stored no session yet, ends as well.
 
     What stands in place of a password changes, and a session carries a digest of that.
     """
     user.set_unusable_password()
     user.save(update_fields=["password"])
     end_other_sessions(user=user, this=this, with_tokens=True, now=now)
+    Authenticator.objects.filter(user=user).delete()
 
 
 def _record(action: str, person: User, by: User, now: datetime) -> None:
