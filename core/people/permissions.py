@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from allauth.mfa.models import Authenticator
-from allauth.mfa.utils import is_mfa_enabled
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
@@ -16,6 +15,8 @@ from core.people.rules.roles import CONTRIBUTORS
 
 READERS = (Role.MANAGER, Role.RESEARCHER)
 """Roles that read everything of their project but its people, and use what belongs to it: collections, models, runs."""
+
+SECOND_FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 
 EVERYTHING = Q(pk__isnull=False)
 """Unlike an empty Q, it stays true when joined to others by “or”."""
@@ -144,7 +145,7 @@ def lacks_second_factor(user: User | AnonymousUser) -> bool:
         return False
     may_manage = user.is_staff or user.is_superuser
     has_to = may_manage or Membership.objects.filter(user=user.pk, role=Role.MANAGER).exists()
-    return has_to and not is_mfa_enabled(user, [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN])
+    return has_to and not Authenticator.objects.filter(user=user.pk, type__in=SECOND_FACTORS).exists()
 
 
 def may_start_projects(user: User | AnonymousUser) -> bool:
