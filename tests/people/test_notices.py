@@ -172,11 +172,13 @@ def test_of_what_an_administrator_changes_without_saying_from_where(admin: Clien
     admin.post(page, {"usable_password": "true", **GIVEN})
     authenticator = Authenticator.objects.create(user=ann, type=Authenticator.Type.TOTP, data={})
     admin.post(reverse("admin:mfa_authenticator_delete", args=[authenticator.pk]), {"post": "yes"})
+    passkey = Authenticator.objects.create(user=ann, type=Authenticator.Type.WEBAUTHN, data={"name": "My phone"})
+    admin.post(reverse("admin:mfa_authenticator_delete", args=[passkey.pk]), {"post": "yes"})
     Authenticator.objects.create(user=ann, type=Authenticator.Type.TOTP, data={})
     chosen = {"action": "delete_selected", "_selected_action": Authenticator.objects.get().pk, "post": "yes"}
     admin.post(reverse("admin:mfa_authenticator_changelist"), chosen)
     assert not Authenticator.objects.exists()
-    assert [to for to, _said in notices()] == [[OLD]] * 3
+    assert [to for to, _said in notices()] == [[OLD]] * 4
     for message in mail.outbox:
         assert "An administrator did this" in str(message.body)
         assert "127.0.0.1" not in str(message.body)
