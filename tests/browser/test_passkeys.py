@@ -33,9 +33,9 @@ def ann() -> User:
 
 
 @pytest.fixture
-def context(browser: Browser, live_server: Any, request: Any) -> Iterator[BrowserContext]:
+def context(browser: Browser, live_server: Any) -> Iterator[BrowserContext]:
     options = {"reduced_motion": "reduce", "locale": "en-GB", "viewport": {"width": 390, "height": 800}}
-    context = browser.new_context(base_url=live_server.url, **options | getattr(request, "param", {}))
+    context = browser.new_context(base_url=live_server.url, **options)
     yield context
     context.close()
 
@@ -98,7 +98,7 @@ def test_a_passkey_is_added_signs_in_stands_beside_the_password_and_is_removed(
     page.wait_for_url(OUTSIDE)
 
     page.goto(INDEX)
-    page.get_by_role("link", name="Remove: My phone").click()
+    page.get_by_role("link", name=re.compile("^Remove")).click()
     page.get_by_role("link", name="Use a passkey").click()
     page.get_by_role("button", name="Use a passkey").click()
     page.get_by_role("button", name="Remove").click()
@@ -128,10 +128,3 @@ def test_where_browsers_have_no_passkeys_the_pages_say_so(ann: User, page: Page,
     expect(page.get_by_role("alert")).to_have_count(0)
     page.get_by_role("button", name="Sign in with a passkey").click()
     expect(page.get_by_role("alert")).to_have_text(UNUSABLE)
-
-
-@pytest.mark.parametrize("context", [{"java_script_enabled": False}], indirect=True)
-def test_without_scripts_the_sign_in_page_says_that_passkeys_need_them(page: Page) -> None:
-    page.goto(LOGIN)
-    expect(page.get_by_text("A passkey needs JavaScript.")).to_be_visible()
-    expect(page.get_by_role("button", name="Sign in with a passkey")).to_be_hidden()

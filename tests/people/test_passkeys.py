@@ -25,7 +25,7 @@ from tests.people.conftest import PASSWORD
 from tests.people.passkeys import FLAG, HOST, Passkey, add, asked, sign_in_with
 from tests.people.test_data_export import archive_of
 from tests.people.test_notices import notices
-from tests.people.test_sign_in import TRIES, is_signed_in
+from tests.people.test_sign_in import TRIES, check_clothes, is_signed_in
 
 pytestmark = pytest.mark.django_db
 UNKNOWN = "This passkey is not known here. Sign in another way."
@@ -175,6 +175,13 @@ def test_it_confirms_who_one_is_and_asks_again_after_a_wrong_one(passkey: Passke
         answer = key.answer(asked(other, "mfa_reauthenticate_webauthn"))
         assert other.post(address, {"credential": answer, "next": tokens})["Location"] == leads_to
     assert other.get(tokens).status_code == 200
+    check_clothes(other, "mfa_index", "mfa_reauthenticate_webauthn")
+
+
+def test_without_scripts_pages_say_that_a_passkey_needs_them(client: Client, other: Client):
+    for page in (other.get(LOGIN), client.get(reverse("mfa_add_webauthn"))):
+        assert '<noscript><p class="notice">A passkey needs JavaScript.</p></noscript>' in page.content.decode()
+        assert 'type="submit" hidden>' in page.content.decode()
 
 
 def test_a_manager_who_must_have_a_second_factor_may_have_a_passkey(

@@ -200,7 +200,7 @@ BEFORE = (
     *("account_login", "account_signup", "account_reset_password", "account_reset_password_done"),
     *("account_reset_password_from_key_done", "account_inactive", "account_email_verification_sent"),
 )
-WITHOUT_SECOND_FACTOR = ("account_reauthenticate", "mfa_activate_totp")
+WITHOUT_SECOND_FACTOR = ("account_reauthenticate", "mfa_activate_totp", "mfa_add_webauthn")
 WITH_IT = (
     *("account_change_password", "account_email", "mfa_index", "mfa_view_recovery_codes"),
     *("mfa_generate_recovery_codes", "mfa_deactivate_totp", "mfa_reauthenticate", "account_logout"),
