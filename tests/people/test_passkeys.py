@@ -83,7 +83,7 @@ def test_it_is_listed_renamed_and_removed_with_mails_and_then_signs_nobody_in(
     assert "Blue phone" in page.content.decode()
     assert "Security Keys" not in page.content.decode()
     address = reverse("mfa_remove_webauthn", args=[row.pk])
-    assert "Remove “Blue phone”?" in client.get(address).content.decode()
+    assert "Blue phone" in client.get(address).content.decode()
     client.post(address)
     assert not Authenticator.objects.exists(), "its recovery codes go with it"
     assert [said for _to, said in notices()] == ["Passkey added.", "Passkey removed."]
