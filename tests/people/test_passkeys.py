@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from core.people import security_log
 from core.people.allauth_adapter import FactorAdapter
-from core.people.models import Membership, PersonalLink, Project, Role, User
+from core.people.models import PersonalLink, Project, Role, User
 from core.people.services.members import add_member
 from core.people.services.personal_links import make_link, revoke_link
 from tests.clients import client_of
@@ -234,7 +234,9 @@ def test_whoever_has_a_personal_link_comes_in_by_either(guest: User, other: Clie
 
 
 @pytest.mark.parametrize("by", ["the manager", "the owner"])
-def test_what_ends_the_link_ends_passkeys_that_were_added_with_it(guest: User, other: Client, by: str):
+def test_what_ends_the_link_ends_passkeys_that_were_added_with_it(
+    guest: User, project: Project, other: Client, by: str
+):
     first = Client(**HOST)
     first.post(reverse("people:link-open", args=[make_link(user=guest, now=timezone.now())]))
     passkey = add(first, guest)
@@ -242,8 +244,7 @@ def test_what_ends_the_link_ends_passkeys_that_were_added_with_it(guest: User, o
         assert "It removes your passkeys" in first.get(reverse("people:profile-show")).content.decode()
         first.post(reverse("people:link-renew"))
     else:
-        membership = Membership.objects.get(user=guest)
-        revoke_link(membership=membership, by=membership.project.created_by, now=timezone.now())
+        revoke_link(person=guest, by=project.created_by, now=timezone.now())
     assert not Authenticator.objects.filter(user=guest).exists()
     sign_in_with(other, passkey)
     assert not is_signed_in(other)
