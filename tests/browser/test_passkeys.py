@@ -34,7 +34,7 @@ def ann() -> User:
 
 @pytest.fixture
 def context(browser: Browser, live_server: Any) -> Iterator[BrowserContext]:
-    options = {"reduced_motion": "reduce", "locale": "en-GB", "viewport": {"width": 390, "height": 800}}
+    options: dict[str, Any] = {"reduced_motion": "reduce", "locale": "en-GB", "viewport": {"width": 390, "height": 800}}
     context = browser.new_context(base_url=live_server.url, **options)
     yield context
     context.close()

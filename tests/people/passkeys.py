@@ -20,7 +20,7 @@ from fido2.webauthn import AttestationObject, AttestedCredentialData, Authentica
 from core.people.models import User
 
 FLAG = AuthenticatorData.FLAG
-HOST = {"SERVER_NAME": "localhost"}
+HOST: dict[str, Any] = {"SERVER_NAME": "localhost"}
 """Of a client: browsers give passkeys only to pages over TLS, and to those of this host."""
 
 

@@ -132,9 +132,10 @@ def _locked(person: User) -> User:
 
 
 def _end_access(user: User, this: str | None, now: datetime) -> None:
-    """End sessions, tokens, passkeys and second factors: whoever had the link may have added them. A sign-in that has read the account, but stored no session yet, ends as well.
+    """End sessions, tokens, passkeys and second factors: whoever had the link may have added them.
 
-    What stands in place of a password changes, and a session carries a digest of that.
+    A sign-in that has read the account, but stored no session yet, ends as well. What stands in place of a password
+    changes, and a session carries a digest of that.
     """
     user.set_unusable_password()
     user.save(update_fields=["password"])
