@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from core.people.models import User
 
 
-def _skip_rating(batch_id: UUID, person: User, position: int, now: datetime) -> None:
+def _skip_rating(batch_id: UUID, person: User, position: int, now: datetime) -> bool:
     # Its module brings numpy, which takes longer to load than most commands take.
     from annotation.services import verification
 
-    verification.KIND.skip_task(batch_id, person, position, now)
+    return verification.KIND.skip_task(batch_id, person, position, now)
 
 
 class AnnotationConfig(AppConfig):

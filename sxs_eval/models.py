@@ -249,6 +249,9 @@ class Judgement(models.Model):
     judged_at = models.DateTimeField(null=True, blank=True)
     active_ms = models.PositiveIntegerField(default=0, help_text="Active time before the answer, idle time cut.")
     is_late = models.BooleanField(default=False, help_text="Submitted after somebody else had taken the place.")
+    is_skipped = models.BooleanField(
+        default=False, help_text="Reported and skipped, of attention items; pairs have an assignment that says it."
+    )
 
     class Meta:
         ordering: ClassVar[list[str]] = ["batch", "position"]
@@ -275,6 +278,9 @@ class Judgement(models.Model):
                 | Q(kind="gold", pair=None, assignment=None, gold__isnull=False, repeated=None)
                 | Q(kind="repeat", pair__isnull=False, assignment=None, gold=None, repeated__isnull=False),
                 name="judgement_of_one_kind",
+            ),
+            models.CheckConstraint(
+                condition=Q(is_skipped=False) | Q(choice=None, assignment=None), name="judgement_skipped_has_no_answer"
             ),
         ]
         indexes: ClassVar[list[models.Index]] = [

@@ -23,12 +23,14 @@ def described(person: User, batch_id: UUID, position: int) -> ReportableItem:
         item.image,
         reverse("annotation:batch-show", args=[batch_id]),
         is_on_screen_1=batch.stage == Stage.RATE,
+        is_skipped=batch.stage != Stage.SUBMITTED,
     )
 
 
 def rated(person: User, batch_id: UUID, position: int) -> ReportableItem:
     """Return the image of a caption of somebody else's."""
-    round = ratings_for(person, batch_id).round
+    batch = ratings_for(person, batch_id)
     verdict = get_object_or_404(Verdict.objects.select_related("caption__image"), batch=batch_id, position=position)
     url = reverse("annotation:verification-show", args=[batch_id])
-    return ReportableItem(round.project, round.language, verdict.caption.image, url)
+    round, is_open = batch.round, batch.submitted_at is None
+    return ReportableItem(round.project, round.language, verdict.caption.image, url, is_skipped=is_open)

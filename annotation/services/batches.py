@@ -126,7 +126,7 @@ class CaptionBatchKind(RoundBatchKind[CaptionBatch]):
         return self.free_tasks if work.kind == RoundKind.MAIN else self.free_tasks[:1]
 
     def close_if_all_skipped(self, batch: CaptionBatch, now: datetime) -> None:
-        if not items_of(batch).exists():
+        if batch.stage != Stage.SUBMITTED and not items_of(batch).exists():
             _submit(batch, [], person=batch.lease.person, now=now)
 
     def to_lock(self) -> QuerySet[CaptionBatch]:

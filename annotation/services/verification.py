@@ -114,7 +114,7 @@ class VerificationBatchKind(RoundBatchKind[VerificationBatch]):
         super().check_still_qualified(person, work)
 
     def close_if_all_skipped(self, batch: VerificationBatch, now: datetime) -> None:
-        if not to_rate(batch).exists():
+        if not batch.submitted_at and not to_rate(batch).exists():
             _submit(batch, [], now)
 
 

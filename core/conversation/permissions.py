@@ -41,11 +41,12 @@ class ReportableKind:
     """A kind of work with images to report.
 
     `find` returns the item at a position of somebody's own batch, or raises Http404. `skip` gives it up for good, in
-    the current transaction; repeating it changes nothing.
+    the current transaction, and returns False if it was done before; None where nothing is skipped. Repeating it
+    changes nothing.
     """
 
     find: Callable[[User, UUID, int], ReportableItem]
-    skip: Callable[[UUID, User, int, datetime], object]
+    skip: Callable[[UUID, User, int, datetime], bool | None]
 
 
 KINDS: dict[str, ReportableKind] = {}

@@ -40,18 +40,18 @@ class MessageRefusedError(Exception):
 
 def report_image(
     *, kind: str, batch_id: UUID, position: int, person: User, reason: ReportReason, comment: str, now: datetime
-) -> ReportableItem:
+) -> bool | None:
     """Report the image of an item and skip the item. Repeating it has no further effect.
 
-    Raises Http404, LeaseExpiredError or BatchReturnedError.
+    Return False if the item was done before, which it stays; None in work of which nothing is skipped. Raises Http404.
     """
     item = KINDS[kind].find(person, batch_id, position)
     with transaction.atomic():
-        KINDS[kind].skip(batch_id, person, position, now)
+        is_skipped = KINDS[kind].skip(batch_id, person, position, now)
         keep_report(
             item=item, about=f"{kind}:{batch_id}:{position}", person=person, reason=reason, comment=comment, now=now
         )
-    return item
+    return is_skipped
 
 
 def keep_report(

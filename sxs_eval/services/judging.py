@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q
 
-from core.allocation.models import Assignment, AssignmentState, Batch, BatchState
+from core.allocation.models import NOT_SHOWN, Assignment, AssignmentState, Batch, BatchState
 from core.allocation.services import lifecycle
 from core.allocation.services.errors import (
     LeaseExpiredError,
@@ -92,12 +92,18 @@ class JudgingBatchKind(BatchKind[JudgingBatch, Comparison]):
     def held_back(self, project_id: int) -> Q:
         return is_held(project_id, "pair__image")
 
-    def assignment_at(self, batch: JudgingBatch, position: int) -> Assignment | None:
-        """Gold pairs and repeats have none, and are deleted instead."""
-        trial = JUDGEMENT.rows(batch=batch.pk, position=position)
-        if trial and trial[0].assignment is None and trial[0].choice is None and batch.lease.state == BatchState.OPEN:
-            trial[0].delete()
-        return trial[0].assignment if trial else None
+    def skip_at(self, batch: JudgingBatch, position: int) -> bool:
+        """Nothing tells the rater an attention item, which has no place to give back, from a pair."""
+        trial = JUDGEMENT.get(batch=batch.pk, position=position)
+        if trial.choice is not None:
+            return False
+        if trial.assignment is None:
+            trial.is_skipped = True
+            save_columns(trial, "is_skipped")
+            return True
+        if repeat := Judgement.objects.filter(repeated=trial, is_skipped=False).first():
+            _repeat_another(repeat)
+        return lifecycle.skip_assignment(batch=batch.lease, assignment=trial.assignment)
 
     def close_if_all_skipped(self, batch: JudgingBatch, now: datetime) -> None:
         if all(trial.choice is not None for trial in progress_of(batch)):
@@ -195,6 +201,20 @@ def _lay_out(batch: JudgingBatch, person: User, assignments: list[Assignment], r
     Judgement.objects.bulk_create(repeats)
 
 
+def _repeat_another(repeat: Judgement) -> None:
+    """Have the repeat of a pair that is skipped repeat another pair of its batch, as long as there is one.
+
+    Otherwise the batch would get shorter by two trials, which it never does for an attention item.
+    """
+    pairs = Judgement.objects.filter(batch=repeat.batch_id, kind=TrialKind.PAIR, repeat=None)
+    pairs = pairs.filter(position__lt=repeat.position - rules.MIN_GAP).exclude(assignment__state__in=NOT_SHOWN)
+    if other := pairs.order_by("-position").first():
+        repeat.repeated, repeat.pair_id, repeat.test_is_left = other, other.pair_id, not other.test_is_left
+    else:
+        repeat.is_skipped = True
+    repeat.save(update_fields=["repeated", "pair", "test_is_left", "is_skipped"])
+
+
 def _golds_for(comparison: Comparison, person: User) -> list[GoldPair]:
     """Return the gold pairs that the rater has not seen, in a fixed order."""
     if not comparison.gold_percent:
@@ -282,7 +302,8 @@ def _judge(batch_id: UUID, person: User, given: _GivenAnswer, now: datetime, *, 
             if judgement.choice == given.choice:
                 return judgement
             raise StaleTrialError
-        if judgement.assignment is not None and judgement.assignment.state == AssignmentState.REPORTED:
+        is_reported = judgement.assignment is not None and judgement.assignment.state == AssignmentState.REPORTED
+        if is_reported or judgement.is_skipped:
             raise StaleTrialError
         scale = SCALES[judgement.scale]
         if given.choice not in scale:

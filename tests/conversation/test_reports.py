@@ -20,7 +20,7 @@ from annotation.selectors.work import items_of, work_of
 from annotation.services import batches, verification
 from annotation.services.round_batches import StaleStateError
 from core.allocation.models import AssignmentState, BatchState
-from core.allocation.services.errors import LeaseExpiredError
+from core.allocation.services import lifecycle
 from core.conversation import services
 from core.conversation.models import ImageReport, ReportedImage, ReportedState
 from core.conversation.rules import ReportReason
@@ -44,9 +44,9 @@ from tests.recruitment.panel import make_study
 pytestmark = pytest.mark.django_db
 
 
-def report(batch: Any, position: int = 1, kind: str = "captions", **about: Any) -> None:
+def report(batch: Any, position: int = 1, kind: str = "captions", **about: Any) -> bool | None:
     said: dict[str, Any] = {"reason": ReportReason.BROKEN, "comment": "", "now": NOW} | about
-    services.report_image(kind=kind, batch_id=batch.pk, position=position, person=batch.lease.person, **said)
+    return services.report_image(kind=kind, batch_id=batch.pk, position=position, person=batch.lease.person, **said)
 
 
 def images_in(batch: Any) -> set[int]:
@@ -124,19 +124,54 @@ class TestSkipping:
         assert list(items_of(batch).values_list("position", flat=True)) == [2]
         assert_exact(round.pool)
 
-    def test_nothing_is_reported_after_the_deadline_or_by_anybody_else(self):
+    def test_a_report_after_the_deadline_is_kept_and_the_image_does_not_come_back_with_the_batch(self):
+        round = make_round(images=2, replication=1)
+        batch = take(round, make_annotator(round))
+        late = batch.lease.deadline
+
+        assert report(batch, comment="Only grey.", now=late)
+        assert report(batch, now=late)
+        assert ImageReport.objects.get().comment == "Only grey."
+        assert_exact(round.pool)
+        resumed = batches.resume_batch(batch_id=batch.pk, person=batch.lease.person, now=late)
+        assert list(resumed.assignments.filter(state="assigned").values_list("position", flat=True)) == [2]
+        batches.return_batch(batch_id=batch.pk, person=batch.lease.person, now=late)
+        assert report(batch, 2, now=late)
+        assert client_of(batch.lease.person).get(f"/batches/{batch.pk}/", follow=True).status_code == 200
+        assert_exact(round.pool)
+
+    def test_an_expired_batch_of_which_the_rest_is_reported_is_over(self):
+        round = make_round(images=1, replication=1)
+        batch = take(round, make_annotator(round))
+        batches.save_ratings(ratings={1: Rating.GOOD}, batch_id=batch.pk, person=batch.lease.person, now=NOW)
+        batches.open_writing(batch_id=batch.pk, person=batch.lease.person, now=NOW)
+        report(batch, now=batch.lease.deadline)
+
+        assert client_of(batch.lease.person).get(f"/batches/{batch.pk}/", follow=True).status_code == 200
+
+    def test_a_report_of_what_was_submitted_is_kept_and_the_answer_stays(self):
+        round = make_round(images=2, replication=1)
+        submit_captions(round, make_annotator(round))
+        batch = round.batches.get()
+        page = client_of(batch.lease.person).post(
+            f"/report/captions/{batch.pk}/1/", {"reason": "offensive", "comment": "A face."}, follow=True
+        )
+
+        assert "Your submitted answer does not change." in page.content.decode()
+        assert ImageReport.objects.get().comment == "A face."
+        assert round.captions.counted().count() == 2
+        assert_exact(round.pool)
+
+    def test_nobody_reports_an_image_of_anybody_else(self):
         round = make_round(images=2, replication=1)
         batch = take(round, make_annotator(round))
 
-        with pytest.raises(LeaseExpiredError):
-            report(batch, now=batch.lease.deadline)
         with pytest.raises(Http404):
             report(batch, 3)
         batch.lease.person = make_annotator(round)
         with pytest.raises(Http404):
             report(batch)
         assert not ImageReport.objects.exists()
-        assert_exact(round.pool)
 
     def test_a_caption_to_rate_is_skipped_too(self):
         written = make_round(images=2, replication=1)
@@ -325,16 +360,15 @@ class TestRaces:
     def test_without_the_lock_two_reports_would_free_two_places(self, monkeypatch):
         round, batch = self.setting()
         both = threading.Barrier(2)
-        find = batches.KIND.assignment_at
+        skip = lifecycle.skip_assignment
 
-        def found(*where: Any) -> Any:
-            assignment = find(*where)
+        def skip_together(**about: Any) -> bool:
             both.wait(20)
-            return assignment
+            return skip(**about)
 
         unlocked = partial(type(batch).with_heads().get)
         monkeypatch.setattr(batches.KIND, "locked", lambda batch_id, _person: unlocked(pk=batch_id))
-        monkeypatch.setattr(batches.KIND, "assignment_at", found)
+        monkeypatch.setattr(lifecycle, "skip_assignment", skip_together)
         monkeypatch.setattr(batches.KIND, "close_if_all_skipped", lambda _batch, _now: None)
         together(lambda _tab: report(batch), range(2))
 

@@ -411,6 +411,10 @@ class TestWhatTheDatabaseRefuses:
     def test_a_judgement_of_no_kind_or_two(self, judgement, change):
         self.refuses("judgement_of_one_kind", lambda: Judgement.objects.filter(pk=judgement.pk).update(**change))
 
+    def test_a_pair_that_is_skipped_as_attention_items_are(self, judgement):
+        same = Judgement.objects.filter(pk=judgement.pk)
+        self.refuses("judgement_skipped_has_no_answer", lambda: same.update(is_skipped=True))
+
     def test_two_statuses_of_one_rater_or_an_unknown_one(self, comparison, judgement):
         status = RaterStatus.objects.create(comparison=comparison, person=judgement.person)
         self.refuses(

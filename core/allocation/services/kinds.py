@@ -26,7 +26,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from core.allocation.models import Assignment, AssignmentState, Batch, BatchState, LeasedBatch
+from core.allocation.models import Assignment, Batch, BatchState, LeasedBatch
 from core.allocation.services import assigning, lifecycle
 from core.allocation.services.errors import BatchReturnedError, LeaseExpiredError
 from core.allocation.services.locks import FreeTasks, lock_with_lease
@@ -119,19 +119,17 @@ class BatchKind(ABC, Generic[BatchT, WorkT]):
             self.check_still_qualified(person, work)
         return resumed
 
-    def skip_task(self, batch_id: UUID, person: User, position: int, now: datetime) -> None:
-        """Give up the task at `position` for good; call within a transaction. Repeating it changes nothing.
+    def skip_task(self, batch_id: UUID, person: User, position: int, now: datetime) -> bool:
+        """Give up the task at `position` for good, also once the lease has ended; call within a transaction.
 
-        Raises ObjectDoesNotExist, LeaseExpiredError or BatchReturnedError.
+        Return False if it was done before: that stays. Repeating it changes nothing. Raises ObjectDoesNotExist.
         """
         batch = self.locked(batch_id, person)
-        assignment = self.assignment_at(batch, position)
-        if assignment is not None and assignment.state == AssignmentState.REPORTED:
-            return
-        check_in_time(batch.lease, now)
-        if assignment is not None and assignment.state == AssignmentState.ASSIGNED:
-            lifecycle.skip_assignment(batch=batch.lease, assignment=assignment)
-        self.close_if_all_skipped(batch, now)
+        lifecycle.expire_batch(batch=batch.lease, now=now)
+        is_skipped = self.skip_at(batch, position)
+        if is_skipped and batch.lease.state != BatchState.RETURNED:
+            self.close_if_all_skipped(batch, now)
+        return is_skipped
 
     def locked(self, batch_id: UUID, person: User) -> BatchT:
         """Lock a batch of `person`, and with it everything in it.
@@ -159,11 +157,12 @@ class BatchKind(ABC, Generic[BatchT, WorkT]):
         """Return the condition for tasks that come to nobody now."""
         return None
 
-    def assignment_at(self, batch: BatchT, position: int) -> Assignment | None:
-        return batch.lease.assignments.filter(position=position).first()
+    def skip_at(self, batch: BatchT, position: int) -> bool:
+        """Do it for a locked batch, as `lifecycle.skip_assignment` does."""
+        return lifecycle.skip_assignment(batch=batch.lease, assignment=batch.lease.assignments.get(position=position))
 
     def close_if_all_skipped(self, batch: BatchT, now: datetime) -> None:
-        """Close a locked batch of which nothing is left to do."""
+        """Close a locked batch of which nothing is left to do, unless it is closed."""
 
     def check_resumable(self, batch: BatchT) -> None:
         """Raise an error of the app's own if `batch` is past resuming."""

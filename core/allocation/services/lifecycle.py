@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Greatest
 
-from core.allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Sweep, Task
+from core.allocation.models import NOT_SHOWN, Assignment, AssignmentState, Batch, BatchState, Pool, Sweep, Task
 from core.allocation.services.locks import (
     lock_batches,
     lock_if_free,
@@ -70,10 +70,14 @@ def reopen_assignment(*, assignment: Assignment) -> None:
     Assignment.objects.filter(pk=assignment.pk, state=AssignmentState.DONE).update(state=AssignmentState.ASSIGNED)
 
 
-def skip_assignment(*, batch: Batch, assignment: Assignment) -> None:
-    """Free the place of one task of a locked open batch. The task is never assigned to the person again."""
-    free_places(batch.pool_id, [assignment.task_id])
-    Assignment.objects.filter(pk=assignment.pk).update(state=AssignmentState.REPORTED)
+def skip_assignment(*, batch: Batch, assignment: Assignment) -> bool:
+    """Give up one task of a locked batch for good; return False if it was done before, which it stays."""
+    if assignment.state == AssignmentState.ASSIGNED:
+        free_places(batch.pool_id, [assignment.task_id])
+    if assignment.state in (AssignmentState.ASSIGNED, AssignmentState.EXPIRED, AssignmentState.RETURNED):
+        assignment.state = AssignmentState.REPORTED
+        save_columns(assignment, "state")
+    return assignment.state in NOT_SHOWN
 
 
 def return_batch(*, batch: Batch, now: datetime) -> None:

@@ -13,7 +13,6 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.allocation.api.steps import refusals_as_problems
 from core.conversation import services
 from core.conversation.models import ImageReport, ReportedImage, ReportedState
 from core.conversation.permissions import inbox_of, item_for, reported_image_for
@@ -66,15 +65,14 @@ class ImageDecisionSerializer(serializers.Serializer[Any]):
     {204: None},
     request=ReportSerializer,
     has_key=False,
-    description="`kind` is captions, ratings or pairs. Others get the image; you do not get it again. A report of an "
-    "image of the game (`turns`) skips nothing.",
+    description="`kind` is captions, ratings or pairs. Others get the image; you do not get it again. An answer "
+    "that was submitted before stays. A report of an image of the game (`turns`) skips nothing.",
 )
 def report_send(request: Request, kind: str, batch_id: UUID, position: int) -> Response:
     item_for(person_asking(request), kind, batch_id, position)
     sent = validated_data(ReportSerializer, request)
     about: dict[str, Any] = {"kind": kind, "batch_id": batch_id, "position": position} | sent
-    with refusals_as_problems():
-        services.report_image(**about, person=person_asking(request), now=timezone.now())
+    services.report_image(**about, person=person_asking(request), now=timezone.now())
     return Response(status=204)
 
 

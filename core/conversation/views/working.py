@@ -13,8 +13,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from core.allocation.refusals import refusal_of
-from core.allocation.services.errors import BatchReturnedError, LeaseExpiredError
 from core.conversation import services
 from core.conversation.forms.working import MessageForm, ReportForm
 from core.conversation.permissions import (
@@ -44,12 +42,12 @@ def report_send(request: HttpRequest, kind: str, batch_id: UUID, position: int) 
     if form.is_question:
         return _ask(request, item, form.cleaned_data["comment"])
     about: dict[str, Any] = {"kind": kind, "batch_id": batch_id, "position": position} | form.cleaned_data
-    try:
-        services.report_image(**about, person=person, now=timezone.now())
-        skipped = _("Reported. Thank you! You will not get this image again.")
-        messages.success(request, skipped if item.is_skipped else _("Reported. Thank you!"))
-    except (LeaseExpiredError, BatchReturnedError) as error:
-        messages.warning(request, refusal_of(error).message)
+    said = {
+        True: _("Reported. Thank you! You will not get this image again."),
+        False: _("Reported. Thank you! Your submitted answer does not change."),
+        None: _("Reported. Thank you!"),
+    }
+    messages.success(request, said[services.report_image(**about, person=person, now=timezone.now())])
     return redirect(item.url)
 
 

@@ -41,7 +41,7 @@ def _done(batches: QuerySet[Batch]) -> QuerySet[Batch]:
 
     One of which everything was reported is none.
     """
-    unjudged = Judgement.objects.filter(batch=OuterRef("pk"), judged_at=None)
+    unjudged = Judgement.objects.filter(batch=OuterRef("pk"), judged_at=None, is_skipped=False)
     unjudged = unjudged.exclude(assignment__state__in=NOT_SHOWN).exclude(repeated__assignment__state__in=NOT_SHOWN)
     kept = Assignment.objects.filter(batch=OuterRef("pk")).exclude(state=AssignmentState.REPORTED)
     is_judged = Q(state=BatchState.OPEN, judging_batch__isnull=False) & ~Exists(unjudged)
