@@ -24,12 +24,12 @@ class AnnotationConfig(AppConfig):
     def ready(self) -> None:
         from annotation.models import Gloss, GlossRequest, Round
         from annotation.models.rounds import level_names
-        from annotation.permissions import TO_REWRITE
+        from annotation.permissions import TO_REWRITE, is_kept_from_author
         from annotation.selectors import data_export, feedback, guidelines, image_uses, reportable, verification, work
         from annotation.services import batches, english_captions, withdrawal
         from core.allocation import refusals
         from core.conversation import permissions as reporting
-        from core.conversation.selectors import register_assigned
+        from core.conversation.selectors import ReadingRule, register_reading
         from core.images.models import Collection
         from core.images.selectors import image_pages
         from core.people import personal_data
@@ -43,7 +43,14 @@ class AnnotationConfig(AppConfig):
         from research.selection.selectors import usage
 
         refusals.register_module("annotation.refusals")
-        register_assigned(work.assigned_images, written=work.written_images, while_writing=work.while_writing)
+        register_reading(
+            ReadingRule(
+                others=assigned_work.is_assigned,
+                feedback=is_kept_from_author,
+                written=work.is_on_screen_2,
+                while_writing=work.while_writing,
+            )
+        )
         reporting.KINDS["captions"] = reporting.ReportableKind(reportable.described, batches.KIND.skip_task)
         reporting.KINDS["ratings"] = reporting.ReportableKind(reportable.rated, _skip_rating)
         assigned_work.register("annotation", work.assigned_images, verification.images_being_rated)

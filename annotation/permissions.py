@@ -166,10 +166,16 @@ def reading_of(user: User | AnonymousUser, reading_id: int) -> SecondReading:
     return get_object_or_404(rows, pk=reading_id)
 
 
+def is_kept_from_author(user: User, image: str) -> Q:
+    """Build the condition that `user` may not read what was said about their own caption of the image at a path.
+
+    Feedback, and what it is answered with, may reveal others' captions of an image that is assigned to them.
+    """
+    return assigned_work.is_assigned(user, image, besides=TO_REWRITE)
+
+
 def readable_feedback(user: User) -> QuerySet[Feedback]:
-    """Return managers' feedback to `user`, except on images assigned to them: it may reveal others' captions."""
-    assigned = assigned_work.is_assigned(user, "caption__image", besides=TO_REWRITE)
-    return Feedback.objects.filter(Q(caption=None) | ~assigned, person=user)
+    return Feedback.objects.filter(Q(caption=None) | ~is_kept_from_author(user, "caption__image"), person=user)
 
 
 # Taking a batch asks it, over the work of all kinds that the person has: saves 6 ms.

@@ -22,7 +22,7 @@ from annotation.models import (
     Verdict,
     VerificationBatch,
 )
-from annotation.permissions import TO_REWRITE, readable_feedback
+from annotation.permissions import is_kept_from_author, readable_feedback
 from core.allocation.selectors import LEASE_COLUMNS
 from core.images.models import CollectionImage
 from core.people.models import User
@@ -157,9 +157,8 @@ def _captions(person: User) -> QuerySet[Any, Any]:
 
 
 def _corrections(person: User) -> QuerySet[Any, Any]:
-    requests = CorrectionRequest.objects.filter(caption__author=person).exclude(
-        assigned_work.is_assigned(person, "caption__image", besides=TO_REWRITE)
-    )
+    requests = CorrectionRequest.objects.filter(caption__author=person)
+    requests = requests.exclude(is_kept_from_author(person, "caption__image"))
     return requests.order_by("at", "pk").values(
         "note",
         "at",

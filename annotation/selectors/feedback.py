@@ -22,7 +22,7 @@ from annotation.models import (
     RoundState,
     SecondReading,
 )
-from annotation.permissions import TO_REWRITE, readable_feedback
+from annotation.permissions import is_kept_from_author, readable_feedback
 from annotation.rules import text_checks
 from core.images.selectors import ServedImage, served_image
 from core.languages.models import Language
@@ -139,9 +139,7 @@ def caption_to_rewrite(caption: Caption, author: User) -> CaptionRewriting:
     Where the image is kept back, so is the note: it may quote the English caption.
     """
     last = caption.corrections.latest("at")
-    is_hidden = Caption.objects.filter(
-        assigned_work.is_assigned(author, "image", besides=TO_REWRITE), pk=caption.pk
-    ).exists()
+    is_hidden = Caption.objects.filter(is_kept_from_author(author, "image"), pk=caption.pk).exists()
     return CaptionRewriting(
         caption_id=caption.pk,
         project=caption.round.project,

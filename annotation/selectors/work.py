@@ -304,17 +304,21 @@ def assigned_images(person: User) -> QuerySet[CaptionItem, int]:
     )
 
 
-def written_images(person: User) -> QuerySet[CaptionItem, int]:
-    """Return images of which `person` must not read an English caption any more: their batch is on screen 2."""
-    return CaptionItem.objects.filter(person=person, batch__stage=Stage.WRITE).values_list("image", flat=True)
+def is_on_screen_2(person: User, image: str) -> Q:
+    """Build the condition that `person` must not read an English caption of the image at a path any more."""
+    written = CaptionItem.objects.filter(person=person, batch__stage=Stage.WRITE)
+    return Q(**{f"{image}__in": written.values("image")})
 
 
-def while_writing(person: User) -> Q:
-    """Build the condition that something of the time `at` was said since a batch was taken that is on screen 2.
+def while_writing(person: User, by_others: bool) -> Q:
+    """Build the condition that something of the time `at` may quote a caption of a batch that is on screen 2.
 
-    Of a batch that ended unsubmitted, this holds until its deadline.
+    They see such a caption when they take the batch; others may have quoted it before. Of a batch that ended
+    unsubmitted, this holds until its deadline.
     """
-    batches = CaptionBatch.objects.filter(lease__person=person, stage=Stage.WRITE, lease__taken_at__lte=OuterRef("at"))
+    batches = CaptionBatch.objects.filter(lease__person=person, stage=Stage.WRITE)
+    if not by_others:
+        batches = batches.filter(lease__taken_at__lte=OuterRef("at"))
     return Q(Exists(batches.filter(Q(lease__state=BatchState.OPEN) | Q(lease__deadline__gte=OuterRef("at")))))
 
 

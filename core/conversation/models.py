@@ -99,7 +99,7 @@ class ThreadMessage(models.Model):
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     is_reply = models.BooleanField(default=False, help_text="Whether a manager wrote it.")
     text = models.TextField()
-    quote = models.TextField(blank=True, help_text="The feedback that it answers.")
+    quote = models.TextField(blank=True, help_text="The feedback that the question answers.")
     image = models.ForeignKey(Image, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
     is_of_screen_1 = models.BooleanField(
         default=False, help_text="Whether it may quote an English caption of the image."

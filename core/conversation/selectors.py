@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from django.core.paginator import Page, Paginator
@@ -27,30 +28,38 @@ ON_A_PAGE = 20
 WORKERS = (Role.ANNOTATOR, Role.RATER, Role.PLAYER)
 
 
-ImagesOf = Callable[[User], "QuerySet[Any, Any]"]
-_assigned: list[tuple[ImagesOf, ImagesOf]] = []
-_while_writing: list[Callable[[User], Q]] = []
+@dataclass(frozen=True)
+class ReadingRule:
+    """What people must not read while they work, as it may quote captions of the images in their hands.
 
-
-def register_assigned(images: ImagesOf, *, written: ImagesOf, while_writing: Callable[[User], Q]) -> None:
-    """Register the images that a person rates and writes about now, and of these the ones on screen 2.
-
-    What was said about them may quote an English caption, and so may what was said about none at a time (`at`) for
-    which `while_writing` holds: since a batch was taken that is on screen 2.
+    The first three build the condition that the image at a path is in a person's work: in any, of which they must not
+    read what others say; in any but captions that were returned to them, of which they may read feedback; on screen 2,
+    of which they must not read even what they said on screen 1. `while_writing` builds the condition that what was said
+    about no image, by others or not, may quote a caption of an image on screen 2.
     """
-    _assigned.append((images, written))
-    _while_writing.append(while_writing)
+
+    others: Callable[[User, str], Q]
+    feedback: Callable[[User, str], Q]
+    written: Callable[[User, str], Q]
+    while_writing: Callable[[User, bool], Q]
 
 
-def is_assigned(person: User, image: str, *, written: bool = False) -> Q:
-    """Build the condition that `person` must not read what others said about the image at the path `image`.
+_rules: list[ReadingRule] = []
+register_reading = _rules.append
 
-    With `written`: nor what they said themselves on screen 1.
-    """
-    condition = Q(pk__in=[])
-    for queries in _assigned:
-        condition |= Q(**{f"{image}__in": queries[written](person)})
-    return condition
+
+def _readable(
+    messages: QuerySet[ThreadMessage], reader: User, *, by_others: bool = False, in_file: bool = False
+) -> QuerySet[ThreadMessage]:
+    """Leave out what `reader` must not read now. What stands in a file can still be read on screen 2."""
+    for rule in _rules:
+        messages = messages.exclude(rule.while_writing(reader, by_others), image=None)
+        if by_others or in_file:
+            messages = messages.exclude((rule.others if by_others else rule.feedback)(reader, "image"))
+        else:
+            messages = messages.exclude(rule.feedback(reader, "image"), ~Q(quote=""))
+            messages = messages.exclude(rule.written(reader, "image"), is_of_screen_1=True)
+    return messages
 
 
 def is_held(project: int, image: str) -> Q:
@@ -78,7 +87,9 @@ def reported_images(
     found = found.filter(state__in=WAITING) if is_waiting else found.exclude(state__in=WAITING)
     if language:
         found = found.filter(Q(reports__language=language)).distinct()
-    readable = ImageReport.objects.exclude(is_assigned(reader, "reported__image"))
+    readable = ImageReport.objects.all()
+    for rule in _rules:
+        readable = readable.exclude(rule.others(reader, "reported__image"))
     reports = Prefetch("reports", readable.select_related("person", "language"), to_attr="readable")
     return found.select_related("image", "decided_by").prefetch_related(reports).order_by("-reported_at", "-pk")
 
@@ -108,17 +119,8 @@ def waiting_by_project(projects: Collection[int]) -> dict[int, int]:
 
 
 def own_messages(project: Project, person: User) -> QuerySet[ThreadMessage]:
-    """List what `person` and the managers wrote, without what may quote an English caption while they write."""
-    mine = ThreadMessage.objects.filter(thread__project=project, thread__person=person)
-    quoted = mine.exclude(is_assigned(person, "image"), ~Q(quote=""))
-    return _not_while_writing(quoted, person).exclude(is_assigned(person, "image", written=True), is_of_screen_1=True)
-
-
-def _not_while_writing(messages: QuerySet[ThreadMessage], person: User) -> QuerySet[ThreadMessage]:
-    """Leave out what is about no image, but may quote the caption of one that `person` writes about."""
-    for condition in _while_writing:
-        messages = messages.exclude(condition(person), image=None)
-    return messages
+    """List what `person` and the managers wrote, as far as the person may read it now."""
+    return _readable(ThreadMessage.objects.filter(thread__project=project, thread__person=person), person)
 
 
 IS_UNREAD = Q(thread__read_at=None, is_reply=True) | Q(at__gt=F("thread__read_at"), is_reply=True)
@@ -149,22 +151,23 @@ def threads_of(
 
 def messages_for(reader: User, threads: Iterable[ManagerThread]) -> dict[int, list[ThreadMessage]]:
     """Return the messages of threads by thread, as a manager may read them."""
-    readable = ThreadMessage.objects.filter(thread__in=[one.pk for one in threads])
+    messages = ThreadMessage.objects.filter(thread__in=[one.pk for one in threads])
     found: dict[int, list[ThreadMessage]] = defaultdict(list)
-    for message in readable.exclude(is_assigned(reader, "image")).select_related("by", "image", "language"):
+    for message in _readable(messages, reader, by_others=True).select_related("by", "image", "language"):
         found[message.thread_id].append(message)
     return found
 
 
 def data_export(person: User) -> Iterator[ExportPart]:
-    reports = ImageReport.objects.filter(person=person).exclude(is_assigned(person, "reported__image"))
+    reports = ImageReport.objects.filter(person=person)
+    for rule in _rules:
+        reports = reports.exclude(rule.feedback(person, "reported__image"))
     yield ExportPart(
         "reports",
         _("Images that you reported."),
         reports.values("at", "item", "language", "reason", "comment", project_slug=F("reported__project__slug")),
     )
-    messages = ThreadMessage.objects.filter(thread__person=person).exclude(is_assigned(person, "image"))
-    messages = _not_while_writing(messages, person)
+    messages = _readable(ThreadMessage.objects.filter(thread__person=person), person, in_file=True)
     yield ExportPart(
         "messages",
         _("What you wrote to managers, and their replies."),

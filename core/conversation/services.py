@@ -135,7 +135,8 @@ def answer_thread(*, thread_id: int, text: str, by: User, now: datetime, newest:
         asked = _answered_by_reply(thread)
         thread.is_open = newest is not None and thread.messages.filter(is_reply=False, pk__gt=newest).exists()
         thread.save(update_fields=["is_open"])
-        about = {"image": asked.image, "language": asked.language, "is_of_screen_1": asked.is_of_screen_1}
+        names = ("image", "language", "is_of_screen_1", "quote")
+        about = {name: getattr(asked, name) for name in names}
         return ThreadMessage.objects.create(thread=thread, by=by, is_reply=True, text=text, at=now, **about)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from random import Random
 from typing import Any
 
 import pytest
@@ -16,12 +17,14 @@ from annotation.services.feedback import give_feedback
 from core.conversation import services
 from core.conversation.models import ManagerThread, ThreadMessage
 from core.conversation.selectors import data_export, projects_to_ask
+from core.people.models import Role
 from core.people.services.accounts import delete_account
 from office.dashboard.models import Notice, NoticeKind
 from office.dashboard.services.emails import compose, queue_notices
-from tests.annotation.submitting import take
+from sxs_eval.services import judging
+from tests.annotation.submitting import submit_captions, take
 from tests.clients import client_of
-from tests.factories import NOW, make_annotator, make_round
+from tests.factories import NOW, make_annotator, make_comparison, make_round
 
 pytestmark = pytest.mark.django_db
 
@@ -150,6 +153,44 @@ def test_feedback_can_be_answered(asking: Asking) -> None:
     assert "Say more." in thread
     assert "How much?" in thread
     assert client_of(make_annotator(asking.round)).post(f"/feedback/{note.pk}/reply/").status_code == 404
+
+
+def test_replies_to_feedback_are_hidden_while_the_image_is_in_work_of_any_kind(asking: Asking) -> None:
+    submit_captions(asking.round, asking.ann)
+    about: dict[str, Any] = {"round": asking.round, "person": asking.ann, "by": asking.project.created_by, "now": NOW}
+    note = give_feedback(**about, caption=asking.round.captions.first(), text="You missed the boat.")
+    asking.client.post(f"/feedback/{note.pk}/reply/", {"text": "Which boat?"})
+    asking.reply(text="The boat that others saw.")
+
+    def everything() -> str:
+        rows = [list(part.rows) for part in data_export(asking.ann) if part.name == "messages"]
+        api = f"/api/v1/projects/{asking.project.slug}/messages/"
+        return said(asking.client, asking.thread) + said(asking.client, api) + str(rows)
+
+    assert everything().count("that others saw") == 3
+    assert said(asking.client, asking.thread).count("You missed the boat.") == 1
+    comparison = make_comparison(project=asking.project, collection=asking.round.collection)
+    asking.project.memberships.create(user=asking.ann, role=Role.RATER)
+    assert judging.take_batch(comparison=comparison, person=asking.ann, now=NOW, rng=Random(1))
+    assert "boat" not in everything()
+    assert "boat" not in said(asking.client, "/feedback/")
+
+
+def test_a_manager_on_screen_2_does_not_read_what_others_ask_about_no_image(asking: Asking) -> None:
+    asking.client.post(asking.thread, {"text": "Is “english caption” good?"})
+    both = make_annotator(asking.round)
+    asking.project.memberships.create(user=both, role=Role.MANAGER)
+    batch, client = take(asking.round, both), client_of(both)
+    thread = ManagerThread.objects.get(person=asking.ann)
+    pages = (asking.inbox, f"{asking.inbox}threads/{thread.pk}/", f"/api/v1{asking.inbox}threads/")
+    assert ["english caption" in said(client, page) for page in pages] == [True, True, True]
+    who: dict[str, Any] = {"batch_id": batch.pk, "person": both, "now": NOW}
+    batches.save_ratings(ratings=dict.fromkeys((1, 2), Rating.GOOD), **who)
+    batches.open_writing(**who)
+
+    assert ["english caption" in said(client, page) for page in pages] == [False, False, False]
+    assert "once you have submitted" in said(client, asking.inbox)
+    assert "english caption" in said(asking.manager, asking.inbox)
 
 
 def test_nobody_writes_more_than_a_day_s_messages(asking: Asking) -> None:
