@@ -102,6 +102,8 @@ def batch_rate(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 def _keep_ratings(request: HttpRequest, batch: CaptionBatch) -> HttpResponse:
     ratings = ratings_sent(request, batch.items.values_list("position", flat=True))
     services.save_ratings(batch_id=batch.pk, person=user_of(request), ratings=ratings, now=timezone.now())
+    if position := number_sent(request.POST.get("report")):
+        return redirect("conversation:report-send", "captions", batch.pk, position)
     return _open_writing(request, batch.pk) if request.POST.get("open") else redirect("annotation:batch-rate", batch.pk)
 
 

@@ -48,6 +48,7 @@ from annotation.services import corrections
 from annotation.services import verification as rating_services
 from annotation.services.batches import InvalidCaptionError
 from annotation.services.feedback import acknowledge, reply_to_feedback
+from annotation.views.shared import number_sent
 from core.allocation.refusals import AllocationRefusal, RefusedError
 from core.allocation.selectors import end_of, with_outlooks
 from core.allocation.views import WorkAddresses, active_ms_of, explains_refusals, resume_view, save_view, says_where
@@ -233,6 +234,8 @@ def _keep(request: HttpRequest, batch: VerificationBatch) -> HttpResponse:
     who = {"batch_id": batch.pk, "person": user_of(request), "now": timezone.now()}
     ratings = ratings_sent(request, to_rate(batch).values_list("position", flat=True))
     rating_services.save_verdicts(ratings=ratings, **who)
+    if position := number_sent(request.POST.get("report")):
+        return redirect("conversation:report-send", "ratings", batch.pk, position)
     if request.POST.get("open"):
         rating_services.submit_batch(**who)
         tasks.nudge_figures(batch.round_id)

@@ -275,6 +275,7 @@ for (const item of items) inTheMiddle.observe(item);
 const dialog = document.getElementById("confirm");
 
 form.addEventListener("submit", (event) => {
+  if (event.submitter?.name === "report") return;
   event.preventDefault();
   if (goToMissing()) return;
   dialog.returnValue = "";

@@ -195,7 +195,7 @@ def test_a_whole_batch_is_rated_by_roles_and_the_keyboard_alone(desk: Desk, page
         page.keyboard.press("Enter")
         expect(item.get_by_role("radio", checked=True)).to_have_count(0)
         page.keyboard.press("Shift+Tab")
-        expect(item.get_by_role("link", name="Report or ask")).to_be_focused()
+        expect(item.get_by_role("button", name="Report or ask")).to_be_focused()
         page.keyboard.press("Shift+Tab")
         expect(page.get_by_role("link", name=f"Enlarge image {number}")).to_be_focused()
         page.keyboard.press("Tab")
