@@ -160,7 +160,7 @@ def feedback_reply(request: HttpRequest, feedback_id: int) -> HttpResponse:
     feedback = get_object_or_404(readable_feedback(user_of(request)), pk=feedback_id)
     with RefusalsShown(request, MessageRefusedError):
         reply_to_feedback(feedback=feedback, text=request.POST.get("text", ""), now=timezone.now())
-        messages.success(request, _("Sent. You find the reply on your list of work."))
+        messages.success(request, _("Sent. You will find the reply on your list of work."))
     return redirect("annotation:feedback-show", feedback_id)
 
 

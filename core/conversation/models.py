@@ -18,7 +18,7 @@ from core.people.models import Project
 class ReportedState(models.TextChoices):
     REPORTED = "reported", _("Reported")
     PAUSED = "paused", _("Paused")
-    RESUMED = "resumed", _("Resumed")
+    RESUMED = "resumed", _("In use")
     WITHDRAWN = "withdrawn", _("Withdrawn")
 
 

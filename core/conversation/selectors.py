@@ -118,9 +118,11 @@ def waiting_by_project(projects: Collection[int]) -> dict[int, int]:
     return waiting
 
 
-def own_messages(project: Project, person: User) -> QuerySet[ThreadMessage]:
-    """List what `person` and the managers wrote, as far as the person may read it now."""
-    return _readable(ThreadMessage.objects.filter(thread__project=project, thread__person=person), person)
+def own_messages(project: Project, person: User, *, is_hidden: bool = False) -> QuerySet[ThreadMessage]:
+    """List what `person` and the managers wrote, as far as the person may read it now; or the rest, which is hidden."""
+    mine = ThreadMessage.objects.filter(thread__project=project, thread__person=person)
+    readable = _readable(mine, person)
+    return mine.exclude(pk__in=readable.values("pk")) if is_hidden else readable
 
 
 IS_UNREAD = Q(thread__read_at=None, is_reply=True) | Q(at__gt=F("thread__read_at"), is_reply=True)

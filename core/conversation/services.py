@@ -79,7 +79,7 @@ def keep_report(
 
 
 def decide_image(*, reported_id: int, state: ReportedState, by: User, now: datetime) -> ReportedImage:
-    """Pause a reported image, resume it, or withdraw it. Batches that have it keep it.
+    """Pause a reported image, resume it, or withdraw it. People who have it already can finish it.
 
     Raises ReportedImage.DoesNotExist.
     """

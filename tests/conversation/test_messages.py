@@ -103,6 +103,7 @@ def test_a_question_about_an_image_keeps_the_image_and_is_hidden_on_screen_2(ask
 def test_what_is_said_about_no_image_is_hidden_on_screen_2_since_the_batch_was_taken(asking: Asking) -> None:
     services.ask_managers(project=asking.project, person=asking.ann, text="A general one.", now=NOW - timedelta(days=9))
     asking.client.post(asking.thread, {"text": "Is “english caption” good?"})
+    assert "is shown again" not in said(asking.client, asking.thread)
     asking.ask_about_an_image("What is the red thing?")
     asking.reply(text="The english caption is a model's.")
     who: dict[str, Any] = {"batch_id": asking.batch.pk, "person": asking.ann, "now": NOW}
@@ -110,6 +111,7 @@ def test_what_is_said_about_no_image_is_hidden_on_screen_2_since_the_batch_was_t
     batches.open_writing(**who)
 
     page = said(asking.client, asking.thread)
+    assert "is shown again" in page
     assert "A general one." in page
     assert "english caption" not in page
     assert "new reply" not in said(asking.client, "/work/")
@@ -189,7 +191,7 @@ def test_a_manager_on_screen_2_does_not_read_what_others_ask_about_no_image(aski
     batches.open_writing(**who)
 
     assert ["english caption" in said(client, page) for page in pages] == [False, False, False]
-    assert "once you have submitted" in said(client, asking.inbox)
+    assert "once you have finished the batch" in said(client, asking.inbox)
     assert "english caption" in said(asking.manager, asking.inbox)
 
 

@@ -96,7 +96,7 @@ def image_list(request: Request, slug: str) -> Response:
     {204: None},
     request=ImageDecisionSerializer,
     has_key=False,
-    description="A paused or withdrawn image comes to nobody. Batches that have it keep it.",
+    description="Nobody gets a paused or withdrawn image. People who have it already can finish it.",
 )
 def image_decide(request: Request, slug: str, reported_id: int) -> Response:
     reported = reported_image_for(person_asking(request), slug, reported_id)

@@ -60,7 +60,7 @@ def image_decide(request: HttpRequest, slug: str, reported_id: int) -> HttpRespo
     if request.POST.get("state", "") in DECISIONS:
         state = ReportedState(request.POST["state"])
         services.decide_image(reported_id=reported.pk, state=state, by=user_of(request), now=timezone.now())
-        messages.success(request, _("Saved. State of the image: %(state)s") % {"state": state.label})
+        messages.success(request, _("Saved. The image is now marked “%(state)s”.") % {"state": state.label})
     return redirect("conversation:inbox-show", slug)
 
 

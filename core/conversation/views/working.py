@@ -55,7 +55,7 @@ def _ask(request: HttpRequest, item: ReportableItem, text: str) -> HttpResponse:
     with RefusalsShown(request, services.MessageRefusedError):
         about: dict[str, Any] = {"project": item.project, "person": user_of(request), "text": text, "item": item}
         services.ask_managers(**about, now=timezone.now())
-        messages.success(request, _("Sent. You find the reply on your list of work."))
+        messages.success(request, _("Sent. You will find the reply on your list of work."))
     return redirect(item.url)
 
 
@@ -74,4 +74,5 @@ def thread_show(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect("conversation:thread-show", slug)
     said = own_messages(project, person)
     context = {"project": project, "form": form, "said": said, "unread": said.filter(IS_UNREAD).last()}
+    context["is_some_hidden"] = own_messages(project, person, is_hidden=True).exists()
     return render(request, "conversation/thread.html", context, status=422 if form.errors else 200)
