@@ -22,7 +22,7 @@ class AnnotationConfig(AppConfig):
     name = "annotation"
 
     def ready(self) -> None:
-        from annotation.models import Gloss, GlossRequest, Round
+        from annotation.models import CaptionGloss, GlossRequest, Round
         from annotation.models.rounds import level_names
         from annotation.permissions import TO_REWRITE, is_kept_from_author
         from annotation.selectors import data_export, feedback, guidelines, image_uses, reportable, verification, work
@@ -66,7 +66,7 @@ class AnnotationConfig(AppConfig):
         register_for_raters("annotation:work-show", verification.has_captions_to_rate)
         register(Collection, lambda used: Round.objects.filter(collection=used))
         register(Translator, lambda used: GlossRequest.objects.filter(translator=used))
-        register(Translator, lambda used: Gloss.objects.filter(translator=used), "caption__round__project")
+        register(Translator, lambda used: CaptionGloss.objects.filter(translator=used), "caption__round__project")
         usage.register(image_uses.rounds_of)
         caption_switches.register(english_captions.english_switched_off)
         image_pages.register("rounds", image_uses.uses_section)

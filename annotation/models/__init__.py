@@ -12,7 +12,7 @@ from annotation.models.captions import (
     Feedback,
     SpotCheck,
 )
-from annotation.models.glosses import Gloss, GlossRequest
+from annotation.models.glosses import CaptionGloss, GlossRequest
 from annotation.models.readings import ReadingAnswer, SecondReading
 from annotation.models.releases import Release
 from annotation.models.rounds import (
@@ -38,6 +38,7 @@ __all__ = [
     "AnnotatorStatus",
     "Caption",
     "CaptionBatch",
+    "CaptionGloss",
     "CaptionItem",
     "CaptionQuerySet",
     "CaptionState",
@@ -46,7 +47,6 @@ __all__ = [
     "DetailDecision",
     "Exclusion",
     "Feedback",
-    "Gloss",
     "GlossRequest",
     "GuidelineExample",
     "Guidelines",

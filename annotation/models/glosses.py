@@ -43,7 +43,7 @@ class GlossRequest(Job):
         return self.state in OPEN_STATES
 
 
-class Gloss(models.Model):
+class CaptionGloss(models.Model):
     """A caption in English as a machine translated it, or the reason why it did not. Annotators never see it."""
 
     caption = models.OneToOneField(Caption, on_delete=models.CASCADE, related_name="gloss")

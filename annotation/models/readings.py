@@ -8,13 +8,14 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from annotation.models.captions import Caption
 
 
 class ReadingAnswer(models.TextChoices):
-    FINE = "fine", _("Fine")
-    WRONG = "wrong", _("Wrong")
+    FINE = "fine", pgettext_lazy("of a caption", "Fine")
+    WRONG = "wrong", pgettext_lazy("of a caption", "Wrong")
     CANNOT_SAY = "cannot-say", _("Cannot say")
 
 

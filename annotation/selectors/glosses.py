@@ -9,7 +9,7 @@ from django.db.models import Count, Q, QuerySet, Sum
 from django.db.models.functions import Length
 from django.utils.translation import gettext as _
 
-from annotation.models import Caption, Gloss, GlossRequest
+from annotation.models import Caption, CaptionGloss, GlossRequest
 from annotation.selectors.marks import SHOWN_STATES
 from core.languages.models import Language
 from core.people.models import Project
@@ -88,7 +88,7 @@ def gloss_progress(project: Project, language: Language) -> GlossProgress:
     waiting = captions_without_gloss(project, language).aggregate(
         waiting=Count("pk"), characters=Sum(Length("text"), default=0)
     )
-    made = Gloss.objects.filter(caption__round__project=project, caption__round__language=language)
+    made = CaptionGloss.objects.filter(caption__round__project=project, caption__round__language=language)
     counts = made.aggregate(made=Count("pk", filter=Q(problem="")), failed=Count("pk", filter=~Q(problem="")))
     prices = prices_of(request.translator.options) if request and request.input_tokens else None
     return GlossProgress(

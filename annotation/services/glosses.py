@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
-from annotation.models import Caption, Gloss, GlossRequest, Tally
+from annotation.models import Caption, CaptionGloss, GlossRequest, Tally
 from annotation.selectors.glosses import GlossTranslator, captions_without_gloss
 from annotation.selectors.marks import SHOWN_STATES
 from core.jobs.models import OPEN_STATES, JobState
@@ -87,8 +87,8 @@ def delete_glosses(*, project: Project, language: Language, by: User, now: datet
         audit_log.record(project=project, action="glosses.deleted", about=language.english_name, by=by, now=now)
 
 
-def _made_in(project: Project, language: Language) -> QuerySet[Gloss]:
-    return Gloss.objects.filter(caption__round__project=project, caption__round__language=language)
+def _made_in(project: Project, language: Language) -> QuerySet[CaptionGloss]:
+    return CaptionGloss.objects.filter(caption__round__project=project, caption__round__language=language)
 
 
 def requests_waiting(*, now: datetime) -> list[int]:
@@ -157,9 +157,11 @@ class _GlossSlice(TranslationSlice):
             texts = dict(kept.values_list("pk", "text"))
             used = {"input_tokens": F("input_tokens") + usage[0], "output_tokens": F("output_tokens") + usage[1]}
             self.renew(attempts=0, **used)
-            Gloss.objects.bulk_create(
+            CaptionGloss.objects.bulk_create(
                 (
-                    Gloss(caption=caption, text=getattr(one, "text", ""), problem=getattr(one, "reason", ""), **about)
+                    CaptionGloss(
+                        caption=caption, text=getattr(one, "text", ""), problem=getattr(one, "reason", ""), **about
+                    )
                     for caption, one in zip(captions, results, strict=True)
                     if texts.get(caption.pk) == caption.text
                 ),
@@ -169,7 +171,9 @@ class _GlossSlice(TranslationSlice):
         self.row.refresh_from_db(fields=["input_tokens", "output_tokens"])
 
     def _check_going_on(self, results: Sequence[Any]) -> None:
-        made = Gloss.objects.filter(caption__round__project=self.row.project_id, caption__round__language=self.tag)
+        made = CaptionGloss.objects.filter(
+            caption__round__project=self.row.project_id, caption__round__language=self.tag
+        )
         if made.filter(problem="").exists() or made.count() < GIVEN_UP_AFTER:
             return
         reason = next((one.reason for one in reversed(results) if isinstance(one, FailedImage)), "")

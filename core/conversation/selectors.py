@@ -30,11 +30,11 @@ WORKERS = (Role.ANNOTATOR, Role.RATER, Role.PLAYER)
 
 @dataclass(frozen=True)
 class ReadingRule:
-    """What people must not read while they work, as it may quote captions of the images in their hands.
+    """What people must not read while they work, as it may quote captions of images that are assigned to them.
 
-    The first three build the condition that the image at a path is in a person's work: in any, of which they must not
-    read what others say; in any but captions that were returned to them, of which they may read feedback; on screen 2,
-    of which they must not read even what they said on screen 1. `while_writing` builds the condition that what was said
+    The first three build the condition that the image at a path is assigned to a person: in any work, when they must
+    not read what others say; in any but captions that were returned to them, whose feedback they may read; on screen
+    2, when they must not read even what they said on screen 1. `while_writing` builds the condition that what was said
     about no image, by others or not, may quote a caption of an image on screen 2.
     """
 

@@ -93,7 +93,7 @@ class JudgingBatchKind(BatchKind[JudgingBatch, Comparison]):
         return is_held(project_id, "pair__image")
 
     def skip_at(self, batch: JudgingBatch, position: int) -> bool:
-        """Nothing tells the rater an attention item, which has no place to give back, from a pair."""
+        """Nothing tells the rater an attention item, which has no place to free, from a pair."""
         trial = JUDGEMENT.get(batch=batch.pk, position=position)
         if trial.choice is not None:
             return False

@@ -9,7 +9,7 @@ import pytest
 from django.db import transaction
 from django.urls import reverse
 
-from annotation.models import Caption, CaptionState, Gloss, GlossRequest, Round
+from annotation.models import Caption, CaptionGloss, CaptionState, GlossRequest, Round
 from annotation.selectors.glosses import gloss_progress, gloss_translators
 from annotation.services import corrections, glosses
 from annotation.services.withdrawal import withdraw_answers
@@ -84,7 +84,7 @@ class TestMaking:
         html = client_of(manager).get(check).content.decode()
         assert html.count('<span lang="en" dir="ltr">Was Ann sieht') == 3
         assert html.count("Translated by machine (Fake &lt;NLLB&gt;)") == 3
-        assert Gloss.objects.values_list("version", flat=True)[0] == "some/where, fake"
+        assert CaptionGloss.objects.values_list("version", flat=True)[0] == "some/where, fake"
         request.refresh_from_db()
         assert request.state == JobState.DONE
 
@@ -94,7 +94,7 @@ class TestMaking:
 
         work(ask(round, manager))
 
-        assert Gloss.objects.get(caption=odd).problem == "Too odd."
+        assert CaptionGloss.objects.get(caption=odd).problem == "Too odd."
         progress = gloss_progress(round.project, round.language)
         assert (progress.made, progress.failed, progress.waiting) == (2, 1, 0)
 
@@ -103,10 +103,10 @@ class TestMaking:
         request = ask(round, manager)
 
         assert work(request, slice_s=0)
-        assert Gloss.objects.count() == 2
+        assert CaptionGloss.objects.count() == 2
         assert work(request, slice_s=0)
         assert not work(request, slice_s=0)
-        assert Gloss.objects.count() == 3
+        assert CaptionGloss.objects.count() == 3
 
     def test_a_caption_that_changed_meanwhile_gets_no_gloss_of_its_old_text(self, round, manager, monkeypatch):
         slow = fake_backend.FakeTranslation.translate_into_english
@@ -120,7 +120,7 @@ class TestMaking:
         monkeypatch.setattr(fake_backend.FakeTranslation, "translate_into_english", rewritten_meanwhile)
         work(ask(round, manager))
 
-        assert Gloss.objects.get(caption=changed).text == "Neu from de"
+        assert CaptionGloss.objects.get(caption=changed).text == "Neu from de"
 
     def test_later_captions_are_translated_if_that_was_asked_for(self, round, manager):
         request = ask(round, manager, keeps_up=True)
@@ -131,7 +131,7 @@ class TestMaking:
         assert glosses.requests_waiting(now=NOW + timedelta(hours=1)) == [request.pk]
         work(request)
 
-        assert Gloss.objects.count() == 6
+        assert CaptionGloss.objects.count() == 6
 
     def test_another_translator_replaces_what_the_first_one_made(self, round, manager):
         work(ask(round, manager))
@@ -139,7 +139,7 @@ class TestMaking:
 
         work(ask(round, manager, by_whom=gloss_translators(round.project)[1]))
 
-        assert set(Gloss.objects.values_list("translator", flat=True)) == {other.pk}
+        assert set(CaptionGloss.objects.values_list("translator", flat=True)) == {other.pk}
 
 
 @pytest.mark.usefixtures("translator")
@@ -151,9 +151,9 @@ class TestWhatGoes:
 
         corrections.rewrite(caption_id=caption.pk, author=caption.author, text="Ein Hund am See", now=NOW)
 
-        assert not Gloss.objects.filter(caption=caption).exists()
+        assert not CaptionGloss.objects.filter(caption=caption).exists()
         work(request)
-        assert Gloss.objects.get(caption=caption).text == "Ein Hund am See from de"
+        assert CaptionGloss.objects.get(caption=caption).text == "Ein Hund am See from de"
 
     def test_withdrawn_captions_lose_theirs(self, round, manager):
         work(ask(round, manager))
@@ -162,7 +162,7 @@ class TestWhatGoes:
         with transaction.atomic():
             withdraw_answers(project=round.project, person=ann, keeps_answers=False, now=NOW)
 
-        assert not Gloss.objects.exists()
+        assert not CaptionGloss.objects.exists()
         assert set(Caption.objects.values_list("state", flat=True)) == {CaptionState.WITHDRAWN}
 
     def test_a_manager_deletes_them_and_no_worker_makes_more(self, round, manager, path):
@@ -171,7 +171,7 @@ class TestWhatGoes:
 
         client_of(manager).post(path, {"action": "delete"})
 
-        assert not Gloss.objects.exists()
+        assert not CaptionGloss.objects.exists()
         assert not work(request)
 
 

@@ -16,9 +16,9 @@ from django.utils import timezone
 from annotation.models import (
     Caption,
     CaptionBatch,
+    CaptionGloss,
     CaptionItem,
     Feedback,
-    Gloss,
     GuidelineExample,
     Guidelines,
     Rating,
@@ -151,8 +151,8 @@ class World:
         """A machine has translated the captions into English, and hit the words of screen 1."""
         numbers = {entry.image_id: entry.position for entry in self.collection.entries.all()}
         made, _new = Translator.objects.get_or_create(name="Machine", backend="seq2seq", source="x", is_shared=True)
-        Gloss.objects.bulk_create(
-            Gloss(caption=one, translator=made, version="1", text=english(numbers[one.image_id]), made_at=now)
+        CaptionGloss.objects.bulk_create(
+            CaptionGloss(caption=one, translator=made, version="1", text=english(numbers[one.image_id]), made_at=now)
             for one in Caption.objects.filter(item__batch=batch)
         )
 
@@ -177,7 +177,7 @@ class World:
                 for sample in validation.samples:
                     sample["caption"] = text if sample["image"] == item.image.sha256 else sample["caption"]
                 validation.save()
-            Gloss.objects.filter(caption__image=item.image_id).update(text=text)
+            CaptionGloss.objects.filter(caption__image=item.image_id).update(text=text)
             GuidelineExample.objects.filter(image=item.image_id).update(caption=text, level=Rating.BAD)
 
     def known(self) -> dict[str, Sequence[object]]:

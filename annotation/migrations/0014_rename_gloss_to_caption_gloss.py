@@ -1,0 +1,11 @@
+from django.db import migrations
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("annotation", "0013_second_readings"),
+    ]
+
+    operations = [
+        migrations.RenameModel(old_name="Gloss", new_name="CaptionGloss"),
+    ]
