@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from annotation.services.projects import publish_guidelines
 from core.people.models import TextKind, TextTranslation
+from core.people.services.consent import publish_consent_text
 from core.people.services.texts import save_translation
 from tests.clients import client_of
 from tests.factories import NOW, make_language, make_round
@@ -27,10 +28,12 @@ def draft(project, *to: str) -> None:
 def test_machines_draft_and_people_publish(round):
     by = round.project.created_by
     publish_guidelines(project=round.project, rating="## Look\n\n- One thing\n", writing="Write.\n", by=by, now=NOW)
+    publish_consent_text(project=round.project, body="{FOR player}\n- Guesses\n{END}\n", by=by, now=NOW)
     draft(round.project, "de")
     drafts = TextTranslation.objects.filter(published_at=None, drafted_by="x", language="de")
     assert set(drafts.values_list("kind", flat=True)) == {"consent", "rating", "writing"}
     assert drafts.get(kind="rating").body == "## de of Look\n\n- de of One thing\n", "headings and lists stay"
+    assert drafts.get(kind="consent").body == "{FOR player}\n- de of Guesses\n{END}\n", "for whom a part is, too"
     page = client_of(round.project.created_by).get(
         reverse("people:text-translate", args=[round.project.slug, "rating", "de"])
     )

@@ -93,7 +93,10 @@ def test_a_version_of_a_consent_text_exists_once_and_versions_count_from_one(pro
 def test_a_version_is_agreed_to_once_at_a_time(project: Project):
     user, text = make_user(), project.consent_texts.get()
     first = Consent.objects.create(text=text, user=user, given_at=NOW)
-    refuses("consent_once_per_version", lambda: Consent.objects.create(text=text, user=user, given_at=NOW))
+    about = {"text": text, "user": user, "given_at": NOW}
+    refuses("consent_once_per_version_and_role", lambda: Consent.objects.create(**about))
+    refuses("consent_role_known", lambda: Consent.objects.create(**about, role="judge"))
+    Consent.objects.create(**about, role=Role.PLAYER)
     Consent.objects.filter(pk=first.pk).update(withdrawn_at=NOW)
     Consent.objects.create(text=text, user=user, given_at=NOW)
 

@@ -16,6 +16,7 @@ from annotation.services.projects import create_empty_project, publish_guideline
 from core.languages.rules.registry import LANGUAGES
 from core.people.defaults import WRITING_MARKS, default_text
 from core.people.models import Consent, Project, Role, TextKind, TextTranslation
+from core.people.rules.consent_parts import is_marker
 from core.people.rules.review_links import DAYS, SECONDS_PER_DAY, link_token
 from core.people.selectors.texts import MACHINE, TranslationState, has_gaps, originals_of, translation_rows
 from tests.clients import client_of
@@ -40,6 +41,7 @@ def shape(markdown: str) -> dict[str, object]:
         **{name: sum(line.startswith(mark) for line in lines) for name, mark in marks.items()},
         "steps": sum(bool(re.match(r"\d\. ", line)) for line in lines),
         "placeholders": Counter(PLACEHOLDER.findall(markdown)),
+        "markers": [line for line in lines if is_marker(line)],
     }
 
 
@@ -89,7 +91,7 @@ def test_a_consent_keeps_the_translation_that_was_read(project: Project) -> None
     for _again in range(2):
         client.post(
             reverse("people:consent-give", args=[project.slug]),
-            {"version": "1", "consent": "on"},
+            {"version": "1", "roles": "annotator", "consent": "on"},
             headers={"accept-language": TELUGU},
         )
     read = Consent.objects.get(user=asha).translation

@@ -16,7 +16,7 @@ from core.people.models import Invitation, Membership, Project, Role, User
 from core.people.services.invitations import revoke_invitation
 from tests.annotation.verifying import make_captioned_round, make_verification
 from tests.clients import client_of
-from tests.factories import make_language, make_project
+from tests.factories import make_language, make_project, make_user
 from tests.people.conftest import PASSWORD
 from tests.people.invitations import link_of, make_invitation, publish
 
@@ -347,3 +347,18 @@ def test_languages_are_listed_by_their_own_names_and_that_of_the_page_comes_firs
 def test_a_researcher_may_know_none_of_the_languages_of_a_link(client: Client, project: Project):
     joined(client, project, Role.RESEARCHER)
     assert User.objects.get(username="Zoe").memberships.get().role == Role.RESEARCHER
+
+
+def test_the_page_is_in_the_language_of_its_invitation_until_the_reader_chooses_another(
+    client: Client, project: Project
+):
+    link = link_of(make_invitation(project, languages=[make_language("te")]))
+    english = {"accept-language": "en"}
+    assert '<html lang="te"' in client.get(link, headers=english).content.decode()
+    refused = client.post(link, {}, headers=english)
+    assert (refused.status_code, refused["Content-Language"]) == (422, "te")
+    member = client_of(make_user(), headers=english)
+    client.post(reverse("set_language"), {"language": "en", "next": link})
+    for_two = link_of(make_invitation(project))
+    for who, what in ((client, link), (member, link), (Client(headers=english), for_two)):
+        assert '<html lang="en"' in who.get(what).content.decode()

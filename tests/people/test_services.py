@@ -130,7 +130,7 @@ def test_consent_can_be_withdrawn_and_given_again_and_all_of_it_stays_on_record(
     user = make_user()
     give_consent(project=project, user=user, version=1, now=NOW)
     give_consent(project=project, user=user, version=1, now=NOW)
-    assert withdraw_consent(project=project, user=user, keeps_answers=True, now=LATER) == WithdrawalOutcome(1, True, 0)
+    assert withdraw_consent(project=project, user=user, keeps_answers=True, now=LATER) == WithdrawalOutcome(True, 0)
     give_consent(project=project, user=user, version=1, now=LATER)
     assert [consent.withdrawn_at for consent in Consent.objects.order_by("pk")] == [LATER, None]
 
@@ -141,7 +141,7 @@ def test_withdrawing_takes_back_every_version_of_that_project_and_of_no_other(pr
     give_consent(project=project, user=user, version=1, now=NOW)
     publish_consent_text(project=project, body="New.", by=project.created_by, now=NOW)
     give_consent(project=project, user=user, version=2, now=NOW)
-    assert withdraw_consent(project=project, user=user, keeps_answers=True, now=LATER) == WithdrawalOutcome(2, True, 0)
+    assert withdraw_consent(project=project, user=user, keeps_answers=True, now=LATER) == WithdrawalOutcome(True, 0)
     assert Consent.objects.get(withdrawn_at=None).text.project == other
 
 

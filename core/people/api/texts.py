@@ -12,12 +12,13 @@ from rest_framework.response import Response
 
 from core.people.api.forms import filled_form, form_shape
 from core.people.api.operations import ApiOperations, one_address
-from core.people.api.problems import explain, refused_as
+from core.people.api.problems import explain, field_refused, refused_as
 from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.forms.projects import TranslationForm
 from core.people.models import Role
 from core.people.permissions import project_for
+from core.people.rules.consent_parts import PartsError
 from core.people.selectors.texts import TextToTranslate, text_to_translate
 from core.people.services.texts import StaleTranslationError, save_translation
 
@@ -61,7 +62,7 @@ def translation_save(request: Request, slug: str, kind: str, tag: str) -> Respon
     sent = validated_data(NewTranslationSerializer, request)
     publishes = sent.pop("publishes")
     form = filled_form(partial(TranslationForm, initial={"version": text.original.version}), sent)
-    with refused_as("stale-translation", StaleTranslationError):
+    with refused_as("stale-translation", StaleTranslationError), field_refused("body", PartsError):
         save_translation(
             project=text.project, kind=text.kind, language=text.language, publishes=publishes,
             by=person_asking(request), now=timezone.now(), **form.cleaned_data,

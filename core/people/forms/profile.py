@@ -279,6 +279,11 @@ class ConsentForm(forms.Form):
         error_messages={"required": _("Tick the box if you agree. If you do not, leave this page.")},
     )
     version = forms.IntegerField(widget=forms.HiddenInput)
+    roles = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def agreed(self) -> dict[str, Any]:
+        """Return what was read: which version, and for which roles."""
+        return {"version": self.cleaned_data["version"], "roles": self.cleaned_data["roles"].split(",")}
 
 
 class WithdrawalForm(forms.Form):

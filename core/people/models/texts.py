@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from core.languages.models import Language
 from core.people.models.accounts import User
-from core.people.models.projects import Project
+from core.people.models.projects import Project, Role
 
 
 class OnWithdrawal(models.TextChoices):
@@ -92,10 +92,21 @@ class TextTranslation(models.Model):
 
 
 class Consent(models.Model):
-    """A person's agreement to a version. A withdrawn one stays on record; agreeing again is a new row."""
+    """A person's agreement to a version. A withdrawn one stays on record; agreeing again is a new row.
+
+    A text with parts for some roles is agreed to once for each role, as each reads another text.
+    """
 
     text = models.ForeignKey(ConsentText, on_delete=models.PROTECT, related_name="consents")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="consents")
+    role = models.CharField(
+        max_length=12,
+        choices=Role.choices,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="As what they agreed; empty for all roles, where the text has no parts for some.",
+    )
     given_at = models.DateTimeField()
     translation = models.ForeignKey(
         TextTranslation, on_delete=models.PROTECT, null=True, blank=True, related_name="+",
@@ -109,8 +120,11 @@ class Consent(models.Model):
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(
-                fields=["text", "user"], condition=Q(withdrawn_at=None), name="consent_once_per_version"
+                fields=["text", "user", "role"],
+                condition=Q(withdrawn_at=None),
+                name="consent_once_per_version_and_role",
             ),
+            models.CheckConstraint(condition=Q(role__in=["", *Role.values]), name="consent_role_known"),
             models.CheckConstraint(
                 condition=Q(withdrawn_at=None) | Q(withdrawn_at__gte=F("given_at")),
                 name="consent_withdrawn_after_given",

@@ -29,6 +29,7 @@ from core.people.models import (
     User,
 )
 from core.people.personal_data import ExportPart
+from core.people.rules.consent_parts import text_for
 
 FILE_NAME = "crosslens-own-data.zip"
 ROWS_AT_ONCE = 1000
@@ -89,13 +90,8 @@ def _account(person: User) -> Iterator[ExportPart]:
         .values("role", "joined_at", project_slug=F("project__slug"), project_name=F("project__name"))
     )
     yield ExportPart("memberships", _("Your roles in projects."), memberships)
-    consents = Consent.objects.filter(user=person).order_by("given_at", "pk")
-    of_text = {name: F(f"text__{name}") for name in ("version", "on_withdrawal", "body")}
-    yield ExportPart(
-        "consents",
-        _("The consent texts that you agreed to, and any consent that you withdrew."),
-        consents.values("given_at", "withdrawn_at", "answers_kept", project_slug=F("text__project__slug"), **of_text),
-    )
+    about = _("The consent texts that you agreed to, and any consent that you withdrew.")
+    yield ExportPart("consents", about, _consents(person))
     uses = InvitationUse.objects.filter(user=person).order_by("used_at", "pk")
     of_invitation = {"role": F("invitation__role"), "project_slug": F("invitation__project__slug")}
     yield ExportPart("invitations-used", _("Invitations that you accepted."), uses.values("used_at", **of_invitation))
@@ -123,6 +119,15 @@ def _account(person: User) -> Iterator[ExportPart]:
     )
     about = _("Entries in the audit logs of projects about what you did, or what concerns you.")
     yield ExportPart("log", about, _log(person))
+
+
+def _consents(person: User) -> Iterator[dict[str, Any]]:
+    """Without the parts of a text that are for roles of others."""
+    consents = Consent.objects.filter(user=person).order_by("given_at", "pk")
+    of_text = {name: F(f"text__{name}") for name in ("version", "on_withdrawal", "body")}
+    columns = ("role", "given_at", "withdrawn_at", "answers_kept")
+    for row in consents.values(*columns, project_slug=F("text__project__slug"), **of_text).iterator(ROWS_AT_ONCE):
+        yield row | {"body": text_for(row["body"], [row["role"]]) if row["role"] else row["body"]}
 
 
 def _log(person: User) -> Iterator[dict[str, Any]]:

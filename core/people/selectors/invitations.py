@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.conf import settings
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, TextChoices, prefetch_related_objects
 from django.utils.translation import gettext_lazy
 
 from core.languages.models import Language
+from core.languages.rules.page_languages import tag_of
 from core.people.models import UNFINISHED_MAILS, Invitation, InvitationMail, MailState, Project, Role
 from core.people.rules import invitations
 from core.people.rules.invitations import InvitationAction, InvitationState, why_no_mail, why_not
@@ -173,3 +175,13 @@ def choices_of(invitations: Sequence[Invitation], action: InvitationAction, *, n
         reason = why_not(action, state=invitation_state(invitation, now), no_mail=no_mail)
         choices.append(InvitationChoice(invitation, reason, no_mail is None, invitation.pk in mailed_at))
     return choices
+
+
+def spoken_in(invitations: Sequence[Invitation]) -> dict[int, str]:
+    """Return the language of each invitation for one language, as Django calls it, if the pages are in it."""
+    through = Invitation.languages.through.objects.filter(invitation__in=invitations)
+    tags: dict[int, list[str]] = {}
+    for invitation, tag in through.values_list("invitation", "language"):
+        tags.setdefault(invitation, []).append(tag)
+    codes = {tag_of(code): code for code, _name in settings.LANGUAGES}
+    return {invitation: codes[known[0]] for invitation, known in tags.items() if len(known) == 1 and known[0] in codes}

@@ -24,6 +24,7 @@ from core.people.models import (
     Webhook,
 )
 from core.people.permissions import may_start_projects, usable_in
+from core.people.rules.consent_parts import covers
 from core.people.rules.roles import home_of, needs_consent
 
 
@@ -64,28 +65,30 @@ def own_projects(user: User) -> list[dict[str, Any]]:
     for consent in given.order_by("text__project__name"):
         memberships.setdefault(consent.text.project, [])
     newest = _newest_versions(list(memberships))
-    consents = {
-        consent.text.project_id: consent
-        for consent in Consent.objects.filter(user=user, withdrawn_at=None, text__project__in=memberships)
-        .select_related("text")
-        .order_by("text__version")
-    }
+    consents: dict[int, list[Consent]] = defaultdict(list)
+    for consent in given.order_by("text__version"):
+        consents[consent.text.project_id].append(consent)
     return [
-        _own_project(project, roles, newest.get(project.pk), consents.get(project.pk))
+        _own_project(project, roles, newest.get(project.pk), consents[project.pk])
         for project, roles in memberships.items()
     ]
 
 
-def _own_project(project: Project, roles: list[Role], newest: int | None, consent: Consent | None) -> dict[str, Any]:
-    version = consent.text.version if consent else None
+def _own_project(project: Project, roles: list[Role], newest: int | None, given: list[Consent]) -> dict[str, Any]:
+    consent = given[-1] if given else None
     return {
         "project": project,
         "roles": [str(role.label) for role in roles],
         "newest": newest,
-        "given": version,
+        "given": consent.text.version if consent else None,
         "given_at": consent.given_at if consent else None,
-        "is_due": any(needs_consent(role) for role in roles) and newest is not None and version != newest,
+        "is_due": newest is not None and _is_due(roles, {one.role for one in given if one.text.version == newest}),
     }
+
+
+def _is_due(roles: Iterable[str], given: set[str]) -> bool:
+    """Return whether somebody with `roles` who agreed as `given` to the newest text has yet to agree for one."""
+    return any(needs_consent(role) and not covers(given, role) for role in roles)
 
 
 def _newest_versions(projects: list[Project]) -> dict[int, int]:
@@ -133,23 +136,24 @@ def members_of(project: Project, asked: str | None = None) -> tuple[Page[Any], l
     )
     page = Paginator(people, MEMBERS_PER_PAGE).get_page(asked)
     shown = list(page.object_list)
-    consents = dict(
-        Consent.objects.filter(text__project=project, withdrawn_at=None, user__in=shown)
-        .order_by("text__version")
-        .values_list("user", "text__version")
-    )
+    given = Consent.objects.filter(text__project=project, withdrawn_at=None, user__in=shown).order_by("text__version")
+    consents: dict[int, list[tuple[int, str]]] = defaultdict(list)
+    for person, version, role in given.values_list("user", "text__version", "role"):
+        consents[person].append((version, role))
     newest = _newest_versions([project]).get(project.pk)
-    return page, [_member(user, consents.get(user.pk), newest) for user in shown]
+    return page, [_member(user, consents[user.pk], newest) for user in shown]
 
 
-def _member(user: User, consent: int | None, newest: int | None) -> dict[str, Any]:
+def _member(user: User, given: list[tuple[int, str]], newest: int | None) -> dict[str, Any]:
     here: list[Membership] = user.here  # type: ignore[attr-defined]
+    agreed = {role for version, role in given if version == newest}
     return {
         "user": user,
         "memberships": here,
         "skills": user.language_skills.all(),
-        "consent": consent,
-        "is_consent_due": any(needs_consent(membership.role) for membership in here) and consent != newest,
+        "consent": given[-1][0] if given else None,
+        "agreed_as": agreed,
+        "is_consent_due": newest is not None and _is_due((membership.role for membership in here), agreed),
     }
 
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from core.languages.models import Language
 from core.people.models import Consent, ConsentText, LanguageLevel, LanguageSkill, Membership, Project, Role, User
+from core.people.rules.consent_parts import covers
 
 WORKING_LEVELS = (LanguageLevel.NATIVE, LanguageLevel.FLUENT)
 
@@ -59,7 +60,7 @@ def missing_requirements_of(user: User, wanted: Sequence[WorkKind]) -> list[list
     memberships = Membership.objects.filter(user=user.pk, project__in=projects)
     roles = set(memberships.values_list("project", "role"))
     levels = dict(LanguageSkill.objects.filter(user=user.pk).values_list("language", "level"))
-    unconsented = _without_consent(user, projects)
+    agreed = _agreed_roles(user, projects)
     archived = set(_archived_among(projects))
     missing = [
         _missing_requirements(
@@ -67,7 +68,7 @@ def missing_requirements_of(user: User, wanted: Sequence[WorkKind]) -> list[list
             work,
             has_role=(work.project_id, work.role) in roles,
             level=levels.get(work.language.pk),
-            has_consented=work.project_id not in unconsented,
+            has_consented=work.project_id not in agreed or covers(agreed[work.project_id], work.role),
         )
         for work in wanted
     ]
@@ -98,7 +99,7 @@ def _archived() -> MissingRequirement:
 
 
 def still_takes_part(user: User, project_id: int, role: Role, *, unless_archived: bool = False) -> bool:
-    """Return whether `user` has the role, and has agreed to the newest consent text if there is one.
+    """Return whether `user` has the role, and has agreed for it to the newest consent text if there is one.
 
     Every judgement and every guess asks it, so it is plain SQL: built by Django it takes ten times as long.
     """
@@ -112,20 +113,21 @@ def still_takes_part(user: User, project_id: int, role: Role, *, unless_archived
             f" AND NOT EXISTS (SELECT 1 FROM {text} newest WHERE newest.project_id = {member}.project_id"
             f" AND newest.version = (SELECT MAX(version) FROM {text} WHERE project_id = newest.project_id)"
             f" AND NOT EXISTS (SELECT 1 FROM {consent} given WHERE given.text_id = newest.id"
-            f" AND given.user_id = {member}.user_id AND given.withdrawn_at IS NULL))"
+            f" AND given.user_id = {member}.user_id AND given.role IN ('', {member}.role)"
+            f" AND given.withdrawn_at IS NULL))"
             f"{is_current if unless_archived else ''}",
             [user.pk, project_id, str(role)],
         )
         return cursor.fetchone() is not None
 
 
-def _without_consent(user: User, projects: set[int]) -> set[int]:
-    """Return those of `projects` to whose newest consent text `user` has not agreed."""
+def _agreed_roles(user: User, projects: set[int]) -> dict[int, set[str]]:
+    """Return as what `user` agreed to the newest consent text, of those of `projects` that have one."""
     consents = Consent.objects.filter(user=user.pk, text__project__in=projects, withdrawn_at=None)
-    consented = set(consents.values_list("text", flat=True))
+    given = list(consents.values_list("text", "role"))
     texts = ConsentText.objects.filter(project__in=projects).order_by("version")
     newest = dict(texts.values_list("project", "pk"))
-    return {project for project, text in newest.items() if text not in consented}
+    return {project: {role for of, role in given if of == text} for project, text in newest.items()}
 
 
 def _missing_requirements(

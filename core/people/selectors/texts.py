@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,9 +17,11 @@ from core.languages.models import Language
 from core.languages.rules.page_languages import tag_of
 from core.languages.rules.registry import ENGLISH
 from core.people import defaults
-from core.people.models import Consent, ConsentText, Project, TextKind, TextTranslation, User
+from core.people.models import Consent, ConsentText, Membership, Project, Role, TextKind, TextTranslation, User
+from core.people.rules.consent_parts import ROLES_OF_PARTS, consent_roles, covers, has_parts, text_for, with_markers
 from core.people.rules.markdown import to_html
 from core.people.rules.placeholders import filled
+from core.people.rules.roles import ANNOTATOR
 
 MACHINE = "Crosslens"
 """Who drafted the translations that the platform brings."""
@@ -82,11 +84,25 @@ def notes_writing_marks(project: Project) -> bool:
     The text alone decides: without its English sentence nothing is noted.
     """
     text = newest_consent_text(project)
-    return text is not None and defaults.WRITING_MARKS in " ".join(text.body.split())
+    return text is not None and defaults.WRITING_MARKS in " ".join(text_for(text.body, [ANNOTATOR]).split())
 
 
-def has_consented(user: User, text: ConsentText) -> bool:
-    return Consent.objects.filter(user=user, text=text, withdrawn_at=None).exists()
+@dataclass(frozen=True)
+class AskedConsent:
+    """What a page asks somebody to agree to: as what ("" for all roles at once), and for which roles it is shown."""
+
+    asked: tuple[str, ...]
+    shown: tuple[str, ...]
+    has_agreed: bool
+
+
+def asked_consent(user: User, text: ConsentText) -> AskedConsent:
+    """Return as what `user` has yet to agree to `text`. If nothing is left, it is shown for all of their roles."""
+    held = Membership.objects.filter(user=user, project=text.project_id).values_list("role", flat=True)
+    given = set(Consent.objects.filter(user=user, text=text, withdrawn_at=None).values_list("role", flat=True))
+    roles = consent_roles(text.body, set(held))
+    asked = tuple(role for role in roles if not covers(given, role))
+    return AskedConsent(asked, asked or roles, has_agreed=bool(given) and not asked)
 
 
 def original_consent(text: ConsentText) -> OriginalText:
@@ -101,9 +117,13 @@ def _consent(project: Project) -> OriginalText | None:
 register(TextKind.CONSENT, _consent)
 
 
-def filled_text(kind: TextKind, body: str, values: Mapping[str, str]) -> str:
-    """Fill in the placeholders of a text, in the language of the page."""
-    return filled(body, {**_sources[kind].names(), **values})
+def filled_text(kind: TextKind, body: str, values: Mapping[str, str], *, roles: Collection[str] | None = None) -> str:
+    """Fill in the placeholders of a text, in the language of the page, as people with `roles` read it.
+
+    Without `roles`, it has the parts for each role, with their markers.
+    """
+    read = with_markers(body) if roles is None else text_for(body, roles)
+    return filled(read, {**_sources[kind].names(), **values})
 
 
 def english_text(kind: TextKind, body: str, values: Mapping[str, str]) -> str:
@@ -139,15 +159,31 @@ def _default_translation(original: OriginalText, **about: Any) -> TextTranslatio
     return TextTranslation(**about, body=body, drafted_by=MACHINE) if body else None
 
 
-def shown_text(project: Project, kind: TextKind, original: OriginalText, *, wants_original: bool = False) -> ShownText:
+def shown_text(
+    project: Project,
+    kind: TextKind,
+    original: OriginalText,
+    *,
+    roles: Collection[str] | None = None,
+    wants_original: bool = False,
+) -> ShownText:
     found = translation_of(project, kind, original)
     shown = None if wants_original else found
-    html = to_html(filled_text(kind, shown.body if shown else original.body, original.values))
+    html = to_html(filled_text(kind, shown.body if shown else original.body, original.values, roles=roles))
     return ShownText(html, shown, found is not None)
 
 
-def shown_consent(text: ConsentText, *, wants_original: bool = False) -> ShownText:
-    return shown_text(text.project, TextKind.CONSENT, original_consent(text), wants_original=wants_original)
+def shown_consent(text: ConsentText, roles: Collection[str], *, wants_original: bool = False) -> ShownText:
+    """Return what people with `roles` read before they agree."""
+    original = original_consent(text)
+    return shown_text(text.project, TextKind.CONSENT, original, roles=roles, wants_original=wants_original)
+
+
+def consent_by_role(text: ConsentText) -> list[tuple[str, ShownText]]:
+    """Return what people with each role read, with the role's label; once, without one, where all read the same."""
+    if not has_parts(text.body):
+        return [("", shown_consent(text, [], wants_original=True))]
+    return [(str(Role(role).label), shown_consent(text, [role], wants_original=True)) for role in ROLES_OF_PARTS]
 
 
 class TranslationState(TextChoices):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,7 +10,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from core.people import personal_data
-from core.people.models import Consent, ConsentText, OnWithdrawal, Project, TextKind, User
+from core.people.models import Consent, ConsentText, Membership, OnWithdrawal, Project, TextKind, User
+from core.people.rules.consent_parts import checked_parts, consent_roles
 from core.people.selectors.texts import original_consent
 from core.people.services import audit_log
 from core.people.services.members import MembershipError, lock_person
@@ -30,7 +32,11 @@ def publish_consent_text(
     by: User,
     now: datetime,
 ) -> ConsentText:
-    """Publish a new version; everybody is asked again before they get more work."""
+    """Publish a new version; everybody is asked again before they get more work.
+
+    Raises PartsError.
+    """
+    checked_parts(body)
     with transaction.atomic():
         audit_log.lock(project, by)
         newest = ConsentText.objects.filter(project=project).order_by("-version").first()
@@ -50,20 +56,27 @@ def publish_consent_text(
     return text
 
 
-def give_consent(*, project: Project, user: User, version: int | None, now: datetime) -> Consent:
+def give_consent(
+    *, project: Project, user: User, version: int | None, roles: Collection[str] | None = None, now: datetime
+) -> list[Consent]:
     """Record that `user` agreed to `version`, in the language that it is shown in; repeating it changes nothing.
 
-    Raises StaleConsentError if it is not the newest.
+    - `roles`: for which of their roles they read it; all that they have in the project if it is not given.
+
+    Raises StaleConsentError if it is not the newest, or was not shown for a role that they have.
     """
     with transaction.atomic():
         lock_person(user)
         text = ConsentText.objects.filter(project=project).order_by("-version").first()
-        if text is None or text.version != version:
+        held = set(Membership.objects.filter(project=project, user=user).values_list("role", flat=True))
+        agreed = consent_roles(text.body, held if roles is None else held.intersection(roles)) if text else ()
+        if text is None or text.version != version or not agreed:
             raise StaleConsentError(_("The text has changed since you opened this page. Please read the new version."))
         original = original_consent(text)
         shown = kept_translation(project=project, kind=TextKind.CONSENT, original=original, now=now)
         read = {"given_at": now, "translation": shown}
-        return Consent.objects.get_or_create(text=text, user=user, withdrawn_at=None, defaults=read)[0]
+        about = {"text": text, "user": user, "withdrawn_at": None}
+        return [Consent.objects.get_or_create(**about, role=role, defaults=read)[0] for role in agreed]
 
 
 class WithdrawalChoiceError(MembershipError):
@@ -72,9 +85,8 @@ class WithdrawalChoiceError(MembershipError):
 
 @dataclass(frozen=True)
 class WithdrawalOutcome:
-    """How many versions of the text it was about, whether answers stay, and how many no longer count."""
+    """Whether answers stay, and how many no longer count."""
 
-    versions: int
     keeps_answers: bool
     removed: int
 
@@ -97,7 +109,7 @@ def withdraw_consent(
         if text is None:
             return None
         keeps = _keeps(text, keeps_answers)
-        versions = consents.update(withdrawn_at=now, answers_kept=keeps)
+        consents.update(withdrawn_at=now, answers_kept=keeps)
         removed = personal_data.withdraw(project=project, person=user, keeps_answers=keeps, now=now)
         audit_log.record(
             project=project,
@@ -108,7 +120,7 @@ def withdraw_consent(
             now=now,
             details={"answers_kept": keeps, "removed": removed},
         )
-    return WithdrawalOutcome(versions, keeps, sum(removed.values()))
+    return WithdrawalOutcome(keeps, sum(removed.values()))
 
 
 def governing_text(project: Project, user: User) -> ConsentText | None:

@@ -23,7 +23,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 
 from core.languages.models import Language
-from core.languages.rules.page_languages import tag_of
 from core.people.models import (
     Invitation,
     InvitationMail,
@@ -37,7 +36,7 @@ from core.people.models import (
 )
 from core.people.rules.invitations import CLOSED, InvitationAction, InvitationState
 from core.people.rules.roles import needs_consent
-from core.people.selectors.invitations import InvitationChoice, choices_of, invitation_state
+from core.people.selectors.invitations import InvitationChoice, choices_of, invitation_state, spoken_in
 from core.people.services import audit_log
 from core.people.services.accounts import set_language_skills
 from core.people.services.consent import give_consent
@@ -75,7 +74,7 @@ def queue_mails(
     *, invitations: Sequence[Invitation], mailing: InvitationMailing, is_reminder: bool = False, now: datetime
 ) -> int:
     """Queue an e-mail for each of `invitations`; call it within the transaction that locks them. Return how many."""
-    spoken = _spoken(invitations)
+    spoken = spoken_in(invitations)
     mails = InvitationMail.objects.bulk_create(
         InvitationMail(
             invitation=invitation,
@@ -89,16 +88,6 @@ def queue_mails(
         for invitation in invitations
     )
     return len(mails)
-
-
-def _spoken(invitations: Sequence[Invitation]) -> dict[int, str]:
-    """Return the language of each invitation for one language, if the pages are in it."""
-    through = Invitation.languages.through.objects.filter(invitation__in=invitations)
-    tags: dict[int, list[str]] = {}
-    for invitation, tag in through.values_list("invitation", "language"):
-        tags.setdefault(invitation, []).append(tag)
-    codes = {tag_of(code): code for code, _name in settings.LANGUAGES}
-    return {invitation: codes[known[0]] for invitation, known in tags.items() if len(known) == 1 and known[0] in codes}
 
 
 def _message(mail: InvitationMail, now: datetime) -> EmailMessage | str:
@@ -261,7 +250,8 @@ def accept_invitation(
             user=user, levels=levels, reads_english=reads_english, interface_language=user.interface_language
         )
         if needs_consent(invitation.role):
-            give_consent(project=invitation.project, user=user, version=consent_version, now=now)
+            agreed = {"version": consent_version, "roles": [invitation.role]}
+            give_consent(project=invitation.project, user=user, **agreed, now=now)
     return membership
 
 

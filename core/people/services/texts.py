@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from core.languages.models import Language
 from core.people.models import Project, TextKind, TextTranslation, User
+from core.people.rules.consent_parts import PartsError, roles_of_parts
 from core.people.selectors.texts import OriginalText, has_gaps, newest_consent_text, original_of, translation_of
 from core.people.services import audit_log
 
@@ -49,7 +50,7 @@ def save_translation(
     - `drafted_by`: the translator whose words a draft has, empty for a person's.
     - `reviewed_by`: the name of a person without an account.
 
-    Raises StaleTranslationError.
+    Raises StaleTranslationError. Raises PartsError if what would be published lacks parts of its original.
     """
     with transaction.atomic():
         audit_log.lock(project, by)
@@ -57,6 +58,8 @@ def save_translation(
         if original is None or original.version != version:
             text = _("Version %(version)d was published in the meantime. Check what it changed, then publish again.")
             raise StaleTranslationError(text % {"version": original.version if original else 0})
+        if publishes and kind == TextKind.CONSENT:
+            _check_parts(original.body, body)
         about = {"project": project, "kind": kind, "language": language, "version": version}
         last = TextTranslation.objects.filter(**about).order_by("revision").last()
         if last is None or last.published_at is not None:
@@ -81,6 +84,11 @@ def save_translation(
             )
         last.save()
     return last
+
+
+def _check_parts(original: str, body: str) -> None:
+    if roles_of_parts(original) != roles_of_parts(body):
+        raise PartsError(_("The lines {FOR …} and {END} must be those of the original, in the same order."))
 
 
 def kept_translation(

@@ -20,7 +20,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import get_language, override
+from django.utils.translation import activate, get_language, override
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -41,7 +41,7 @@ from core.people.rules.invitations import InvitationState
 from core.people.rules.roles import JUDGES, conflicting_roles, qualifies_to_judge, qualifies_to_write
 from core.people.selectors.accounts import own_sessions
 from core.people.selectors.data_export import FILE_NAME, write_archive
-from core.people.selectors.invitations import invitation_state
+from core.people.selectors.invitations import invitation_state, spoken_in
 from core.people.selectors.projects import (
     managed_by_nobody_else,
     managers_of,
@@ -50,7 +50,7 @@ from core.people.selectors.projects import (
     roles_of,
     start_page,
 )
-from core.people.selectors.texts import has_consented, newest_consent_text, shown_consent
+from core.people.selectors.texts import asked_consent, newest_consent_text, shown_consent
 from core.people.services import tokens
 from core.people.services.accounts import delete_account, set_language_skills
 from core.people.services.consent import StaleConsentError, give_consent, governing_text, withdraw_consent
@@ -179,24 +179,20 @@ def consent_give(request: HttpRequest, slug: str) -> HttpResponse:
     text = newest_consent_text(project)
     if text is None:
         raise Http404(_("This project has no consent text."))
-    form = ConsentForm(request.POST or None, initial={"version": text.version})
+    consent = asked_consent(user, text)
+    initial = {"version": text.version, "roles": ",".join(consent.asked)}
+    form = ConsentForm(request.POST or None, initial=initial)
     if form.is_valid():
         try:
-            give_consent(project=project, user=user, version=form.cleaned_data["version"], now=timezone.now())
+            give_consent(project=project, user=user, **form.agreed(), now=timezone.now())
         except StaleConsentError as refusal:
-            form = ConsentForm(initial={"version": text.version})
+            form = ConsentForm(initial=initial)
             messages.warning(request, str(refusal))
         else:
             messages.success(request, _("Thank you. Your agreement is recorded."))
             return redirect("people:home-show")
-    shown = shown_consent(text, wants_original=request.GET.get("text") == "original")
-    context = {
-        "project": project,
-        "text": text,
-        "shown": shown,
-        "form": form,
-        "has_consented": has_consented(user, text),
-    }
+    shown = shown_consent(text, consent.shown, wants_original=request.GET.get("text") == "original")
+    context = {"project": project, "text": text, "shown": shown, "form": form, "consent": consent}
     return render(request, "people/consent.html", context, status=422 if form.is_bound else 200)
 
 
@@ -231,6 +227,7 @@ def invitation_accept(request: HttpRequest, token: str) -> HttpResponse:
     invitation = invitations.first() if token.isprintable() else None
     if invitation is None:
         return render(request, "people/invitation_closed.html", {"state": "unknown"}, status=404)
+    _speak(request, invitation)
     user = user_of(request) if request.user.is_authenticated else None
     if user is not None and invitation.uses.filter(user=user).exists():
         return redirect(_next_page(request, invitation, user))
@@ -240,6 +237,15 @@ def invitation_accept(request: HttpRequest, token: str) -> HttpResponse:
     text = newest_consent_text(invitation.project)
     form = JoinForm(request.POST or None, invitation=invitation, user=user, text=text)
     return (form.is_valid() and _joined(request, invitation, form, user)) or _join_page(request, invitation, form)
+
+
+def _speak(request: HttpRequest, invitation: Invitation) -> None:
+    """Show the page in the language of an invitation for one, to strangers who have not chosen a language here."""
+    if request.user.is_authenticated or settings.LANGUAGE_COOKIE_NAME in request.COOKIES:
+        return
+    if code := spoken_in([invitation]).get(invitation.pk):
+        activate(code)
+        request.LANGUAGE_CODE = code
 
 
 def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: User | None) -> HttpResponse | None:
@@ -348,7 +354,7 @@ def _join_page(request: HttpRequest, invitation: Invitation, form: JoinForm) -> 
         "languages": invitation.languages.all(),
         "form": form,
         "text": text,
-        "shown": shown_consent(text, wants_original=request.GET.get("text") == "original") if text else None,
+        "shown": text and shown_consent(text, [invitation.role], wants_original=request.GET.get("text") == "original"),
         "conflict": _conflict(request, invitation),
     }
     return render(request, "people/join.html", context, status=422 if form.is_bound else 200)

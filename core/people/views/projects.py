@@ -16,9 +16,10 @@ from core.people.forms.projects import ConsentTextForm, LogForm, WebhookForm
 from core.people.models import Delivery, Role, WebhookEvent
 from core.people.permissions import person_with_link, project_for
 from core.people.requests import RefusalsShown, csv_download, user_of
+from core.people.rules.consent_parts import PartsError
 from core.people.selectors.audit_log import EntryFilters, actions_in, log_as_csv, log_page
 from core.people.selectors.projects import members_of, webhooks_of
-from core.people.selectors.texts import newest_consent_text, notes_writing_marks, shown_consent
+from core.people.selectors.texts import consent_by_role, newest_consent_text, notes_writing_marks
 from core.people.services import webhooks
 from core.people.services.consent import publish_consent_text
 from core.people.services.members import LastManagerError, remove_member
@@ -160,14 +161,16 @@ def consent_publish(request: HttpRequest, slug: str) -> HttpResponse:
     text = newest_consent_text(project)
     form = ConsentTextForm(request.POST or None, text=text)
     if form.is_valid():
-        published = publish_consent_text(project=project, by=user_of(request), now=timezone.now(), **form.cleaned_data)
-        messages.success(request, _("Version %(version)d is now in use.") % {"version": published.version})
-        return redirect("people:consent-publish", slug)
+        by, now = user_of(request), timezone.now()
+        with RefusalsShown(form, PartsError, field="body"):
+            published = publish_consent_text(project=project, by=by, now=now, **form.cleaned_data)
+            messages.success(request, _("Version %(version)d is now in use.") % {"version": published.version})
+            return redirect("people:consent-publish", slug)
     context = {
         "project": project,
         "text": text,
         "form": form,
-        "shown": text and shown_consent(text, wants_original=True),
+        "shown": consent_by_role(text) if text else [],
         "notes_marks": notes_writing_marks(project),
         "marks_sentence": defaults.WRITING_MARKS,
     }

@@ -20,6 +20,7 @@ from core.people.forms.projects import ReviewForm, TranslationForm
 from core.people.models import Project, Role
 from core.people.permissions import project_for
 from core.people.requests import user_of
+from core.people.rules.consent_parts import PartsError
 from core.people.rules.markdown import to_html
 from core.people.rules.review_links import DAYS, ReviewLinkError, link_token, read_token
 from core.people.selectors.texts import TextToTranslate, filled_text, originals_of, text_to_translate, translation_rows
@@ -100,6 +101,8 @@ def _translate(request: HttpRequest, text: TextToTranslate, make: type[Translati
             messages.error(request, str(stale))
             form = make(initial=form.cleaned_data | {"version": original.version})
             status = 409
+        except PartsError as wrong:
+            form.add_error("body", str(wrong))
         else:
             messages.success(request, _("People can read it now.") if publishes else _("Saved as a draft."))
             return redirect(back)

@@ -98,7 +98,7 @@ def study_enter(request: HttpRequest, token: str) -> HttpResponse:
         "project": study.project,
         "form": form,
         "text": text,
-        "shown": shown_consent(text, wants_original=request.GET.get("text") == "original") if text else None,
+        "shown": text and shown_consent(text, [study.role], wants_original=request.GET.get("text") == "original"),
     }
     return render(request, "recruitment/arrive.html", context, status=422 if form.is_bound else 200)
 

@@ -14,6 +14,7 @@ from django.utils.translation import pgettext_lazy
 
 from annotation.services.projects import ProjectSetupError
 from core.people.models import Project, User
+from core.people.rules.consent_parts import PartsError
 from core.people.services.texts import ConsentGapsError
 from office.dashboard.formats.campaign_file import CampaignFileError
 from office.dashboard.services.campaign.names import CampaignNames
@@ -106,5 +107,5 @@ def refusals_at(path: str) -> Iterator[None]:
     """Say in which part of the file a service refused something."""
     try:
         yield
-    except (ProjectSetupError, ComparisonError, ConsentGapsError, ImageInWorkError) as error:
+    except (ProjectSetupError, ComparisonError, ConsentGapsError, ImageInWorkError, PartsError) as error:
         raise CampaignFileError([f"{path}: {error}"]) from error

@@ -11,7 +11,7 @@ from annotation.models import GuidelineExample
 from annotation.services.projects import publish_guidelines
 from core.people.services.consent import publish_consent_text
 from office.dashboard.selectors.campaign_file import SEPARATORS, campaign_of
-from office.dashboard.services.campaign.changes import CampaignChange
+from office.dashboard.services.campaign.changes import CampaignChange, refusals_at
 from office.practice.models import PracticeKind
 from office.practice.services.sets import NewItem, publish_practice
 from sxs_eval.services.comparisons import publish_instructions
@@ -46,7 +46,8 @@ def apply_practice(change: CampaignChange, practice: Mapping[str, Any]) -> None:
 
 def _publish_consent(change: CampaignChange, wanted: Mapping[str, Any]) -> int:
     said = {name: wanted[name] for name in ("on_withdrawal", "licence", "contact")}
-    return publish_consent_text(project=change.project, body=wanted["text"], **said, **change.who).version
+    with refusals_at("consent.text"):
+        return publish_consent_text(project=change.project, body=wanted["text"], **said, **change.who).version
 
 
 def _publish_guidelines(change: CampaignChange, wanted: Mapping[str, Any]) -> int:

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from core.languages.models import Language
 from core.people.models import Project, TextKind
+from core.people.rules.consent_parts import is_marker
 from core.people.selectors.texts import latest_of, original_of
 from core.people.services.texts import save_translation
 from crosslens_metrics.commands.running import language_tag
@@ -67,8 +68,12 @@ class Command(BaseCommand):
 
 
 def _translated(body: str, tag: str, translator: LoadedTranslation) -> tuple[str, int]:
-    """Translate line by line, so that headings and lists stay; lines that fail stay as they are."""
-    parts = [match.groups() for line in body.splitlines() if (match := MARKDOWN.match(line))]
+    """Translate line by line, so that headings and lists stay; lines that fail stay as they are, and so do markers."""
+    parts = [
+        (line, "", "") if is_marker(line) else match.groups()
+        for line in body.splitlines()
+        if (match := MARKDOWN.match(line))
+    ]
     texts = [text for _mark, text, _end in parts if text]
     size = translator.translation.batch_size
     results = []
