@@ -88,7 +88,10 @@ class ConsentTextForm(forms.Form):
         strip=True,
         max_length=50_000,
         widget=forms.Textarea(attrs={"rows": 24, "dir": "auto"}),
-        help_text=_("Use Markdown: ## for a heading, - for a list, > for a quotation."),
+        help_text=_(
+            "Use Markdown: ## for a heading, - for a list, > for a quotation. Only annotators read what is between a "
+            "line {FOR annotator} and a line {END}; for two roles, write {FOR annotator, rater}."
+        ),
     )
     licence = forms.CharField(
         label=_("Licence of what people write"),

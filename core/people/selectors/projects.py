@@ -66,7 +66,7 @@ def own_projects(user: User) -> list[dict[str, Any]]:
         memberships.setdefault(consent.text.project, [])
     newest = _newest_versions(list(memberships))
     consents: dict[int, list[Consent]] = defaultdict(list)
-    for consent in given.order_by("text__version"):
+    for consent in given.order_by("text__version", "pk"):
         consents[consent.text.project_id].append(consent)
     return [
         _own_project(project, roles, newest.get(project.pk), consents[project.pk])

@@ -250,8 +250,8 @@ def accept_invitation(
             user=user, levels=levels, reads_english=reads_english, interface_language=user.interface_language
         )
         if needs_consent(invitation.role):
-            agreed = {"version": consent_version, "roles": [invitation.role]}
-            give_consent(project=invitation.project, user=user, **agreed, now=now)
+            invited = [invitation.role]
+            give_consent(project=invitation.project, user=user, version=consent_version, roles=invited, now=now)
     return membership
 
 

@@ -94,8 +94,8 @@ def admit_participant(
             user=user, levels=levels, reads_english=reads_english, interface_language=user.interface_language
         )
         if consent_version is not None:
-            agreed = {"version": consent_version, "roles": [study.role]}
-            give_consent(project=study.project, user=user, **agreed, now=now)
+            roles = [study.role]
+            give_consent(project=study.project, user=user, version=consent_version, roles=roles, now=now)
         return Participant.objects.create(**about, user=user)
 
 
