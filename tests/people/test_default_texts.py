@@ -21,6 +21,7 @@ from core.people.rules.review_links import DAYS, SECONDS_PER_DAY, link_token
 from core.people.selectors.texts import MACHINE, TranslationState, has_gaps, originals_of, translation_rows
 from tests.clients import client_of
 from tests.factories import NOW, join_project, make_language, make_user
+from tests.people.invitations import link_of, make_invitation
 
 pytestmark = pytest.mark.django_db
 TELUGU = "te"
@@ -99,6 +100,21 @@ def test_a_consent_keeps_the_translation_that_was_read(project: Project) -> None
     assert (read.language_id, read.drafted_by, read.reviewer) == (TELUGU, MACHINE, "")
     assert read.body == default_text("consent", TELUGU)
     assert TextTranslation.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("role", "lacks"),
+    [
+        (Role.PLAYER, "caption|paste|actively|judgement"),
+        (Role.RATER, "paste|guess|nickname|leaderboard"),
+        (Role.ANNOTATOR, "judgement|guess|nickname|leaderboard"),
+    ],
+)
+def test_an_invitation_shows_what_is_collected_from_its_role_alone(project: Project, role: Role, lacks: str) -> None:
+    page = Client().get(link_of(make_invitation(project, role=role))).content.decode()
+    [text] = re.findall(r'<div class="prose" lang.*?</div>', page, re.DOTALL)
+    assert not re.search(rf"{lacks}|\{{", text), text
+    assert "CC BY 4.0" in text
 
 
 def test_a_consent_text_without_somebody_to_ask_has_a_gap(project: Project) -> None:
