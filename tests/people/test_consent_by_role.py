@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -94,7 +96,7 @@ class TestAgreeing:
         client, link = Client(), link_of(make_invitation(parted, role=Role.PLAYER, languages=[]))
         page = client.get(link).content.decode()
         assert "guesses" in page
-        assert not [word for word in ("captions", "languages", "judgements", "{FOR", "{END}") if word in page]
+        assert not [words for words in ("captions", "<li>languages", "judgements", "{FOR", "{END}") if words in page]
         client.post(link, {"way": "link", "consent": "on", "consent_version": "2"})
         given = Consent.objects.get()
         assert given.role == Role.PLAYER
@@ -133,7 +135,7 @@ class TestAgreeing:
             assert "The text has changed since you opened this page" in answer.content.decode()
         assert not Consent.objects.exists()
 
-    def test_work_asks_for_consent_in_one_statement(self, parted: Project, django_assert_num_queries) -> None:  # type: ignore[no-untyped-def]
+    def test_work_asks_for_consent_in_one_statement(self, parted: Project, django_assert_num_queries: Any) -> None:
         person = with_roles(parted, Role.RATER)
         agree(client_of(person), parted)
         with django_assert_num_queries(1):

@@ -355,7 +355,7 @@ def test_the_page_is_in_the_language_of_its_invitation_until_the_reader_chooses_
     link = link_of(make_invitation(project, languages=[make_language("te")]))
     english = {"accept-language": "en"}
     assert '<html lang="te"' in client.get(link, headers=english).content.decode()
-    refused = client.post(link, {}, headers=english)
+    refused = client.post(link, {"consent": ""}, headers=english)
     assert (refused.status_code, refused["Content-Language"]) == (422, "te")
     member = client_of(make_user(), headers=english)
     client.post(reverse("set_language"), {"language": "en", "next": link})
