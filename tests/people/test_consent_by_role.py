@@ -167,7 +167,12 @@ class TestPublishing:
         assert [role for role, html in shown.items() if "languages" in html] == ["Annotator", "Rater"]
 
     def test_a_translation_has_the_parts_of_its_original_once_it_is_published(self, parted: Project) -> None:
-        about = {"project": parted, "kind": TextKind.CONSENT, "language": make_language("te"), "version": 2}
+        about: dict[str, Any] = {
+            "project": parted,
+            "kind": TextKind.CONSENT,
+            "language": make_language("te"),
+            "version": 2,
+        }
         about |= {"by": parted.created_by, "now": NOW}
         unfinished = TEXT.replace("{FOR player}\n- guesses\n{END}\n", "")
         save_translation(**about, body=unfinished)

@@ -115,6 +115,7 @@ def test_an_invitation_shows_what_is_collected_from_its_role_alone(project: Proj
     [text] = re.findall(r'<div class="prose" lang.*?</div>', page, re.DOTALL)
     assert not re.search(rf"{lacks}|\{{", text), text
     assert "CC BY 4.0" in text
+    assert ("I read English well" in page) == (role == Role.ANNOTATOR)
 
 
 def test_a_consent_text_without_somebody_to_ask_has_a_gap(project: Project) -> None:

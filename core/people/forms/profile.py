@@ -198,7 +198,7 @@ class JoinForm(LanguagesForm):
                 self.fields["username"].required = self.fields["password"].required = False
             else:
                 self._drop("way")
-        if invitation.role == Role.RATER or (invitation.role not in JUDGES and not languages):
+        if invitation.role in (Role.RATER, Role.PLAYER) or (invitation.role not in JUDGES and not languages):
             self._drop("reads_english")
         if needs_consent(invitation.role) and text is not None:
             self.initial["consent_version"] = text.version
