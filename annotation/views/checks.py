@@ -23,7 +23,7 @@ from annotation.services.feedback import FeedbackError, check_level, check_ratin
 from annotation.services.readings import ReaderRefusedError, ask_reader
 from annotation.views.shared import kept_away, number_sent
 from core.languages.models import Language
-from core.people.models import Project, Role
+from core.people.models import Role
 from core.people.permissions import project_for
 from core.people.requests import is_htmx, user_of
 
@@ -34,7 +34,7 @@ IS_RIGHT = {"right": True, "wrong": False, "": None}
 def check_show(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     language = get_object_or_404(Language.objects.filter(pk__in=project.rounds.values("language")), pk=tag)
-    if elsewhere := _kept_away(request, project):
+    if elsewhere := kept_away(request, project, "annotation:project-show", slug):
         return elsewhere
     form = CheckForm(request.GET, project=project, language=language)
     context: dict[str, Any] = {"project": project, "language": language, "form": form, "levels": Rating}
@@ -52,7 +52,7 @@ def check_show(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
 def samples_show(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
     """Show a few captions of a round at random: a page, or what the overview puts into a window."""
     round = round_of(request.user, slug, round_id)
-    if elsewhere := _kept_away(request, round.project):
+    if elsewhere := kept_away(request, round.project, "annotation:project-show", slug):
         return elsewhere
     draw = number_sent(request.GET.get("draw"))
     samples = selectors.samples_of(round, draw=draw)
@@ -65,7 +65,7 @@ def samples_show(request: HttpRequest, slug: str, round_id: int) -> HttpResponse
 def caption_check(request: HttpRequest, slug: str, caption_id: int) -> HttpResponse:
     """Save one finding, named by the button: about the rating, or a level for the caption."""
     caption = caption_managed_by(request.user, slug, caption_id)
-    if elsewhere := _kept_away(request, caption.round.project):
+    if elsewhere := kept_away(request, caption.round.project, "annotation:project-show", slug):
         return elsewhere
     who: dict[str, Any] = {"caption_id": caption.pk, "by": user_of(request), "now": timezone.now()}
     rating, level = request.POST.get("rating"), request.POST.get("level")
@@ -79,7 +79,7 @@ def caption_check(request: HttpRequest, slug: str, caption_id: int) -> HttpRespo
 @require_POST
 def caption_feedback(request: HttpRequest, slug: str, caption_id: int) -> HttpResponse:
     caption = caption_managed_by(request.user, slug, caption_id)
-    if elsewhere := _kept_away(request, caption.round.project):
+    if elsewhere := kept_away(request, caption.round.project, "annotation:project-show", slug):
         return elsewhere
     assert caption.author is not None  # guaranteed, as it did not come from a file
     text = request.POST.get("text", "")
@@ -94,7 +94,7 @@ def caption_feedback(request: HttpRequest, slug: str, caption_id: int) -> HttpRe
 @require_POST
 def caption_return(request: HttpRequest, slug: str, caption_id: int) -> HttpResponse:
     caption = caption_managed_by(request.user, slug, caption_id)
-    if elsewhere := _kept_away(request, caption.round.project):
+    if elsewhere := kept_away(request, caption.round.project, "annotation:project-show", slug):
         return elsewhere
     note = request.POST.get("text", "")
     try:
@@ -108,7 +108,7 @@ def caption_return(request: HttpRequest, slug: str, caption_id: int) -> HttpResp
 def reader_ask(request: HttpRequest, slug: str, caption_id: int) -> HttpResponse:
     """Ask a second reader about a caption."""
     caption = caption_managed_by(request.user, slug, caption_id)
-    if elsewhere := _kept_away(request, caption.round.project):
+    if elsewhere := kept_away(request, caption.round.project, "annotation:project-show", slug):
         return elsewhere
     reader = second_readers(caption.round).filter(pk=number_sent(request.POST.get("reader"))).first()
     if reader is None:
@@ -124,7 +124,7 @@ def reader_ask(request: HttpRequest, slug: str, caption_id: int) -> HttpResponse
 def feedback_create(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
     """Send feedback about a round in general, and list earlier feedback."""
     round = round_of(request.user, slug, round_id, Role.MANAGER)
-    if elsewhere := _kept_away(request, round.project):
+    if elsewhere := kept_away(request, round.project, "annotation:project-show", slug):
         return elsewhere
     form = FeedbackForm(request.POST or None, round=round, initial={"person": request.GET.get("person")})
     if form.is_valid():
@@ -137,12 +137,6 @@ def feedback_create(request: HttpRequest, slug: str, round_id: int) -> HttpRespo
             return redirect("annotation:feedback-create", slug, round_id)
     context = {"project": round.project, "round": round, "form": form, "given": given_in(round)}
     return render(request, "annotation/feedback_create.html", context, status=422 if form.is_bound else 200)
-
-
-def _kept_away(request: HttpRequest, project: Project) -> HttpResponse | None:
-    why = _("This page has other people’s captions of images in a batch that is assigned to you. Submit that "
-        "batch first, or ask somebody else to look.")  # fmt: skip
-    return kept_away(request, project, why, "annotation:project-show", project.slug)
 
 
 def _back(request: HttpRequest, caption: Caption, said: str = "") -> HttpResponse:

@@ -6,14 +6,13 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.permissions import any_caption_managed_by
 from annotation.selectors.details import details_page
 from annotation.services.details import DetailChoice, DetailDecisionError, decide
 from annotation.views.shared import kept_away
-from core.people.models import Project, Role
+from core.people.models import Role
 from core.people.permissions import project_for
 from core.people.requests import user_of
 
@@ -21,7 +20,7 @@ from core.people.requests import user_of
 @require_safe
 def details_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
-    if elsewhere := _kept_away(request, project):
+    if elsewhere := kept_away(request, project, "annotation:release-list", slug):
         return elsewhere
     context = {"project": project, "choices": DetailChoice, **details_page(project)}
     return render(request, "annotation/details.html", context)
@@ -30,7 +29,7 @@ def details_show(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def details_decide(request: HttpRequest, slug: str, caption_id: int) -> HttpResponse:
     caption = any_caption_managed_by(request.user, slug, caption_id)
-    if elsewhere := _kept_away(request, caption.round.project):
+    if elsewhere := kept_away(request, caption.round.project, "annotation:release-list", slug):
         return elsewhere
     choice = request.POST.get("choice", "")
     try:
@@ -39,9 +38,3 @@ def details_decide(request: HttpRequest, slug: str, caption_id: int) -> HttpResp
     except DetailDecisionError as refused:
         messages.error(request, str(refused))
     return redirect("annotation:details-show", slug)
-
-
-def _kept_away(request: HttpRequest, project: Project) -> HttpResponse | None:
-    why = _("This page has other people’s captions of images in a batch that is assigned to you. Submit that "
-        "batch first, or ask somebody else to look.")  # fmt: skip
-    return kept_away(request, project, why, "annotation:release-list", project.slug)

@@ -50,9 +50,7 @@ def guidelines_show(request: HttpRequest, slug: str) -> HttpResponse:
 def guidelines_edit(request: HttpRequest, slug: str) -> HttpResponse:
     """Edit the next version in one form: its buttons add and remove examples, search for images, and publish."""
     project = project_for(request.user, slug, Role.MANAGER)
-    why = _("Examples may have other people’s captions of images in a batch that is assigned to you. Submit "
-        "that batch first, or ask another manager to change the guidelines.")  # fmt: skip
-    if elsewhere := kept_away(request, project, why, "annotation:guidelines-show", slug):
+    if elsewhere := kept_away(request, project, "annotation:guidelines-show", slug):
         return elsewhere
     editor = _GuidelinesEditor(request, project)
     forms = editor.forms(partial(stored_examples, editor.last))

@@ -138,7 +138,7 @@ def image_show(request: HttpRequest, slug: str, public_id: UUID) -> HttpResponse
 @require_safe
 def release_images(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     release = release_for(request.user, slug, number)
-    if elsewhere := _kept_away(request, release):
+    if elsewhere := kept_away(request, release.project, "annotation:release-show", slug, number):
         return elsewhere
     with _opened(release) as index:
         listing = images_page(
@@ -150,7 +150,7 @@ def release_images(request: HttpRequest, slug: str, number: int) -> HttpResponse
 @require_safe
 def release_image(request: HttpRequest, slug: str, number: int, image_number: int) -> HttpResponse:
     release = release_for(request.user, slug, number)
-    if elsewhere := _kept_away(request, release):
+    if elsewhere := kept_away(request, release.project, "annotation:release-show", slug, number):
         return elsewhere
     with _opened(release) as index:
         page = image_page(index, user_of(request), number=image_number)
@@ -163,7 +163,7 @@ def release_image(request: HttpRequest, slug: str, number: int, image_number: in
 def release_image_random(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Lead to a random image among those that the filters leave."""
     release = release_for(request.user, slug, number)
-    if elsewhere := _kept_away(request, release):
+    if elsewhere := kept_away(request, release.project, "annotation:release-show", slug, number):
         return elsewhere
     with _opened(release) as index:
         numbers = index.numbers(wanted_of(request.GET))
@@ -181,12 +181,6 @@ def _opened(release: Release) -> ReleaseIndex:
         return ReleaseIndex(index_path(release))
     except FileNotFoundError as error:
         raise Http404(_("The file is no longer in storage. Ask the administrator of this site.")) from error
-
-
-def _kept_away(request: HttpRequest, release: Release) -> HttpResponse | None:
-    why = _("The pages have other people’s captions of images in a batch that is assigned to you. Submit "
-        "that batch first.")  # fmt: skip
-    return kept_away(request, release.project, why, "annotation:release-show", release.project.slug, release.number)
 
 
 def _about(release: Release) -> dict[str, object]:

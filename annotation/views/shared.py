@@ -20,11 +20,13 @@ from research.selection.rules.image_filters import ImageFilter, ImageFilterError
 T = TypeVar("T")
 
 
-def kept_away(request: HttpRequest, project: Project, why: str, view: str, *args: object) -> HttpResponse | None:
+def kept_away(request: HttpRequest, project: Project, view: str, *args: object, why: str = "") -> HttpResponse | None:
     """Lead people who have to write about images of the project to another page: they must not see others' captions."""
     if not has_assigned_images(user_of(request), project):
         return None
-    messages.error(request, why)
+    of_page = _("This page has other people’s captions of images in a batch that is assigned to you. Submit that "
+        "batch first, or ask somebody else to look.")  # fmt: skip
+    messages.error(request, why or of_page)
     where = reverse(view, args=args)
     return HttpResponse(headers={"HX-Redirect": where}) if is_htmx(request) else redirect(where)
 
@@ -32,7 +34,7 @@ def kept_away(request: HttpRequest, project: Project, why: str, view: str, *args
 def kept_from_file(request: HttpRequest, project: Project, view: str, *args: object) -> HttpResponse | None:
     why = _("The file has other people’s captions of images in a batch that is assigned to you. Submit "
         "that batch first, or ask somebody else for the file.")  # fmt: skip
-    return kept_away(request, project, why, view, *args)
+    return kept_away(request, project, view, *args, why=why)
 
 
 def over_images(

@@ -31,6 +31,7 @@ from sxs_eval.services.quality import (
     restore_rater,
     use_gold_pair,
 )
+from sxs_eval.views.reports import captions_are_closed
 
 GOLD_PAIRS_PER_PAGE = 20
 MAX_PROBLEMS_SHOWN = 100
@@ -71,12 +72,7 @@ def _raters_page(
     request: HttpRequest, comparison: Comparison, *, asked: str, form: DecisionForm | None = None
 ) -> HttpResponse:
     if has_assigned_images(user_of(request), [comparison]):
-        messages.error(
-            request,
-            _("You have a batch with images of this comparison, and this page shows what models wrote about "
-              "them. Submit that batch first, or ask another manager."),
-        )  # fmt: skip
-        return redirect("sxs_eval:comparison-list", comparison.project.slug)
+        return _refused(request, comparison)
     rows = raters_of(comparison)
     looked_at = [
         (row, failures_of(comparison, row.person), form if asked == str(row.person.pk) else None)
@@ -152,11 +148,7 @@ def gold_change(request: HttpRequest, slug: str, comparison_id: int, gold_id: in
 
 
 def _refused(request: HttpRequest, comparison: Comparison) -> HttpResponse:
-    messages.error(
-        request,
-        _("You have a batch with images of this comparison, and this page shows what models wrote about them. "
-          "Submit that batch first, or ask somebody else."),
-    )  # fmt: skip
+    messages.error(request, captions_are_closed())
     return redirect("sxs_eval:comparison-list", comparison.project.slug)
 
 
