@@ -313,9 +313,9 @@ def _judge(batch_id: UUID, person: User, given: _GivenAnswer, now: datetime, *, 
         trials = progress_of(batch)
         if not judgement.is_late and any(one.choice is None and one.position < given.position for one in trials):
             raise StaleTrialError
-        previous = last_answered(trials)
-        since = previous.judged_at if previous and previous.judged_at else batch.lease.taken_at
-        _keep(judgement, given, since=since, now=now)
+        # Answers that were given without a connection come together: each has what the others left of the time.
+        spent = timedelta(milliseconds=sum(one.active_ms for one in trials))
+        _keep(judgement, given, since=batch.lease.taken_at + spent, now=now)
         if judgement.assignment is not None:
             _settle(judgement.assignment, is_late=judgement.is_late)
         renew_lease(batch=batch.lease, now=now)

@@ -210,6 +210,14 @@ def test_somebody_elses_batch_cannot_be_answered_and_active_time_is_at_most_what
     assert answer(batch, 2, active_ms=3000, now=NOW + timedelta(seconds=17)).active_ms == 3000
 
 
+def test_answers_that_come_together_after_a_time_offline_keep_their_time_and_never_more_than_has_passed():
+    comparison = make_comparison(images=3)
+    batch = take(comparison, make_rater(comparison))
+    connected = NOW + timedelta(seconds=20)
+    given = [answer(batch, position, active_ms=8000, now=connected).active_ms for position in (1, 2, 3)]
+    assert given == [8000, 8000, 4000]
+
+
 class TestAttention:
     def lay_out(self, **fields):
         comparison = make_comparison(images=40, batch_size=20, gold_percent=20, repeat_percent=20, **fields)
