@@ -233,7 +233,7 @@ def test_whoever_has_a_personal_link_comes_in_by_either(guest: User, other: Clie
     assert is_signed_in(other), "the passkey needs no link"
 
 
-@pytest.mark.parametrize("by", ["the manager", "the owner"])
+@pytest.mark.parametrize("by", ["the manager", "the manager, after its last day", "the owner"])
 def test_what_ends_the_link_ends_passkeys_that_were_added_with_it(
     guest: User, project: Project, other: Client, by: str
 ):
@@ -244,6 +244,8 @@ def test_what_ends_the_link_ends_passkeys_that_were_added_with_it(
         assert "It removes your passkeys" in first.get(reverse("people:profile-show")).content.decode()
         first.post(reverse("people:link-renew"))
     else:
+        if by != "the manager":
+            PersonalLink.objects.update(expires_at=timezone.now())
         revoke_link(person=guest, by=project.created_by, now=timezone.now())
     assert not Authenticator.objects.filter(user=guest).exists()
     sign_in_with(other, passkey)
