@@ -6,4 +6,7 @@ from core.images.models import Collection, Image, ImportJob
 from core.people.admin import look_up
 
 look_up(Collection, ImportJob)
-look_up(Image, search_fields=("=public_id", "=sha256", "title", "author"))
+look_up(
+    Image, search_fields=("=public_id", "=sha256", "title", "author"),
+    list_display=("public_id", "title", "author", "licence", "format", "width", "height", "state"),
+)  # fmt: skip
