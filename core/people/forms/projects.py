@@ -66,9 +66,7 @@ class TranslationForm(forms.Form):
         label=_("Translation"),
         max_length=50_000,
         widget=forms.Textarea(attrs={"rows": 24}),
-        help_text=_(
-            "Use Markdown, as the original does. What is in braces stays as it is: it stands for the name of a button."
-        ),
+        help_text=_("Use Markdown, as the original does. What is in braces stays as it is, also on lines of its own."),
     )
     version = forms.IntegerField(widget=forms.HiddenInput)
 
