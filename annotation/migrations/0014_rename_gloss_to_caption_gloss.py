@@ -7,5 +7,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.AlterModelTable(name="gloss", table="annotation_gloss"),
         migrations.RenameModel(old_name="Gloss", new_name="CaptionGloss"),
     ]

@@ -54,6 +54,8 @@ class CaptionGloss(models.Model):
     made_at = models.DateTimeField()
 
     class Meta:
+        # PostgreSQL would keep the names of indexes and constraints of a table that is renamed.
+        db_table = "annotation_gloss"
         verbose_name_plural = "glosses"
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.CheckConstraint(

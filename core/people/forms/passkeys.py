@@ -17,11 +17,11 @@ from allauth.mfa.webauthn.forms import (
     LoginWebAuthnForm,
     ReauthenticateWebAuthnForm,
 )
-from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from core.people.forms.fields import NameCharField
 from core.people.forms.sign_in import count_failure, refuse_locked_out
 from core.people.services.lockout import address_of
 
@@ -34,7 +34,7 @@ _MALFORMED = (AssertionError, AttributeError, LookupError, NotImplementedError, 
 
 class NewPasskeyForm(AddWebAuthnForm):
     passwordless = None
-    name = forms.CharField(label=gettext_lazy("Name"), max_length=MAX_NAME_CHARACTERS, required=False)
+    name = NameCharField(label=gettext_lazy("Name"), max_length=MAX_NAME_CHARACTERS, required=False)
 
     def clean(self) -> dict[str, Any]:
         try:
@@ -47,7 +47,7 @@ class NewPasskeyForm(AddWebAuthnForm):
 
 
 class PasskeyNameForm(EditWebAuthnForm):
-    name = forms.CharField(label=gettext_lazy("Name"), max_length=MAX_NAME_CHARACTERS)
+    name = NameCharField(label=gettext_lazy("Name"), max_length=MAX_NAME_CHARACTERS)
 
 
 class _CountedPasskeyForm(AuthenticateWebAuthnForm):
