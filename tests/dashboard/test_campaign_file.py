@@ -160,7 +160,7 @@ def problems_of(text: str) -> list[str]:
         ),
         ('[project]\nname="x"\n[rounds]\nreplication="2"', "rounds.replication: '2' is not a whole number."),
         ('[project]\nname="x"\n[rounds]\nreplication=99', "rounds.replication: 99; at most 20."),
-        ('[project]\nname="x"\n[consent]\ntext="{FOR judge}"', "consent.text: Line 1: nobody agrees as “judge”."),
+        ('[project]\nname="x"\n[consent]\ntext="{FOR judge}"', "consent.text: Line 1: “judge” is not a role"),
         ('[project]\nname="x"\n[[languages]]\ntag="de"', "languages[0].collection is missing (or rounds.collection)."),
     ],
 )

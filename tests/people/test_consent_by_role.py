@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from core.people.models import Consent, Project, Role, TextKind, User
-from core.people.rules.consent_parts import PartsError, checked_parts, text_for
+from core.people.rules.consent_parts import PartsError, checked_parts, is_marker, text_for
 from core.people.selectors.projects import own_projects
 from core.people.selectors.qualification import still_takes_part
 from core.people.selectors.texts import notes_writing_marks
@@ -54,11 +54,12 @@ def test_each_role_reads_its_own_parts_and_what_is_for_everybody() -> None:
         ("x\n{FOR annotator}\ny", "Line 2: this part has no end"),
         ("{FOR annotator}\n{FOR rater}\n{END}", "Line 1: this part has no end"),
         ("x\n\n{END}", "Line 3: {END} ends nothing"),
-        ("x\n{FOR judge}\ny\n{END}", "Line 2: nobody agrees as “judge”. Write annotator, rater or player."),
-        ("{FOR rater, manager}\ny\n{END}", "nobody agrees as “manager”"),
+        ("x\n{FOR judge}\ny\n{END}", "Line 2: “judge” is not a role that agrees to this text. Write annotator"),
+        ("{FOR rater, manager}\ny\n{END}", "“manager” is not a role"),
         ("x {FOR rater} y {END}", "Line 1: put {FOR annotator}"),
         ("{for rater}\ny\n{END}", "Line 1: put {FOR annotator}"),
         ("{FOR}\ny\n{END}", "on lines of their own"),
+        ("\u2066{\u2069for rater}\ny\n{END}", "Line 1: put {FOR annotator}"),
     ],
 )
 def test_a_part_that_begins_or_ends_wrongly_is_named_with_its_line(body: str, said: str) -> None:
@@ -66,6 +67,12 @@ def test_a_part_that_begins_or_ends_wrongly_is_named_with_its_line(body: str, sa
         checked_parts(body)
     assert said in str(wrong.value)
     assert text_for(body, ["rater"]) == body, "what was stored before is shown whole"
+
+
+def test_markers_copied_from_a_page_in_arabic_are_read_without_their_invisible_signs() -> None:
+    copied = TEXT.replace("{FOR", "\u2068{\u200eFOR").replace("}", "}\u2069\u200f")
+    assert text_for(copied, ["player"]) == text_for(TEXT, ["player"])
+    assert is_marker("\u2067{END}\u2069")
 
 
 @pytest.fixture
@@ -161,10 +168,22 @@ class TestPublishing:
         client, address = client_of(parted.created_by), reverse("people:consent-publish", args=[parted.slug])
         refused = client.post(address, {"body": "x\n{FOR judge}\ny\n{END}", "on_withdrawal": "keep"})
         assert refused.status_code == 422
-        assert "Line 2: nobody agrees as “judge”" in refused.content.decode()
+        assert "Line 2: “judge” is not a role" in refused.content.decode()
         shown = {role: str(text.html) for role, text in client.get(address).context["shown"]}
         assert list(shown) == ["Annotator", "Rater", "Player"]
         assert [role for role, html in shown.items() if "languages" in html] == ["Annotator", "Rater"]
+
+    def test_a_text_without_parts_can_give_way_to_the_one_that_new_projects_begin_with(self, project: Project) -> None:
+        publish(project, "I agree.")
+        client, address = client_of(project.created_by), reverse("people:consent-publish", args=[project.slug])
+        page = client.get(address)
+        assert page.context["form"]["body"].value() == "I agree."
+        assert 'href="?text=default#id_body"' in page.content.decode()
+        filled = client.get(address, {"text": "default"}).context["form"]
+        client.post(address, {name: filled[name].value() for name in filled.fields})
+        page = client.get(address)
+        assert len(page.context["shown"]) == 3
+        assert "?text=default" not in page.content.decode()
 
     def test_a_translation_has_the_parts_of_its_original_once_it_is_published(self, parted: Project) -> None:
         about: dict[str, Any] = {

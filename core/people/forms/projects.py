@@ -9,7 +9,8 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from core.people.models import ConsentText, OnWithdrawal, Project, User, WebhookEvent
+from core.people.defaults import default_text
+from core.people.models import ConsentText, OnWithdrawal, Project, TextKind, User, WebhookEvent
 from core.people.selectors.audit_log import EntryFilters, is_known_in
 
 
@@ -114,7 +115,9 @@ class ConsentTextForm(forms.Form):
         ),
     )
 
-    def __init__(self, *args: Any, text: ConsentText | None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, text: ConsentText | None, wants_default: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         shown = text or ConsentText()
         self.initial.update({name: getattr(shown, name) for name in self.base_fields})
+        if wants_default:
+            self.initial["body"] = default_text(TextKind.CONSENT)

@@ -12,6 +12,8 @@ from core.people.rules.roles import ANNOTATOR, PLAYER, RATER
 
 _BEGINNING = re.compile(r"\s*\{FOR ([\w-]+(?:\s*,\s*[\w-]+)*)\}\s*")
 _END = re.compile(r"\s*\{END\}\s*")
+_DIRECTIONS = dict.fromkeys([0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
+"""Invisible signs of direction, which come along when a line is copied from a page in Arabic or Hebrew."""
 _LIKE_EITHER = re.compile(r"\{\s*(?:FOR|END)\b", re.IGNORECASE)
 ROLES_OF_PARTS = (ANNOTATOR, RATER, PLAYER)
 """Who agrees to a consent text, in the order of pages."""
@@ -31,7 +33,8 @@ class TextPart:
 
 def is_marker(line: str) -> bool:
     """Return whether a line begins or ends a part, so that it is neither shown nor translated."""
-    return bool(_BEGINNING.fullmatch(line) or _END.fullmatch(line))
+    seen = line.translate(_DIRECTIONS)
+    return bool(_BEGINNING.fullmatch(seen) or _END.fullmatch(seen))
 
 
 def checked_parts(body: str) -> list[TextPart]:
@@ -44,13 +47,14 @@ def checked_parts(body: str) -> list[TextPart]:
     lines: list[str] = []
     begun = 0
     for number, line in enumerate(body.split("\n"), start=1):
-        if not _LIKE_EITHER.search(line):
+        seen = line.translate(_DIRECTIONS)
+        if not _LIKE_EITHER.search(seen):
             lines.append(line)
             continue
-        beginning = _BEGINNING.fullmatch(line)
+        beginning = _BEGINNING.fullmatch(seen)
         if beginning and begun:
             raise _no_end(begun)
-        if not beginning and not _END.fullmatch(line):
+        if not beginning and not _END.fullmatch(seen):
             text = _(
                 "Line %(line)d: put {FOR annotator}, or for two roles {FOR annotator, rater}, and {END} on lines "
                 "of their own."
@@ -75,7 +79,9 @@ def _roles(said: str, number: int) -> tuple[str, ...]:
     roles = tuple(re.split(r"\s*,\s*", said))
     for role in roles:
         if role not in ROLES_OF_PARTS:
-            text = _("Line %(line)d: nobody agrees as “%(role)s”. Write annotator, rater or player.")
+            text = _(
+                "Line %(line)d: “%(role)s” is not a role that agrees to this text. Write annotator, rater or player."
+            )
             raise PartsError(text % {"line": number, "role": role})
     return roles
 

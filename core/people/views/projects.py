@@ -159,7 +159,8 @@ def delivery_retry(request: HttpRequest, slug: str, delivery_id: int) -> HttpRes
 def consent_publish(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
     text = newest_consent_text(project)
-    form = ConsentTextForm(request.POST or None, text=text)
+    wants_default = request.GET.get("text") == "default"
+    form = ConsentTextForm(request.POST or None, text=text, wants_default=wants_default)
     if form.is_valid():
         by, now = user_of(request), timezone.now()
         with RefusalsShown(form, PartsError, field="body"):
