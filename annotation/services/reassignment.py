@@ -114,7 +114,7 @@ def _what_is_missing(error: NotQualifiedError, name: str) -> str:
         "role": _("they are not an annotator of this project"),
         "english": _("their profile does not say that they read English well"),
         "language": _("their profile does not say that they are a native or fluent speaker"),
-        "consent": _("they have not agreed to the newest consent text"),
+        "consent": _("they have not agreed to the newest consent text for annotators"),
         "feedback": _("they have feedback to read first"),
         "paused": _("they are paused in this language"),
         "excluded": _("their work in this language is excluded"),

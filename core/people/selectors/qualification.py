@@ -151,6 +151,6 @@ def _missing_requirements(
         said = text % {"language": work.language.name}
         requirements.append(MissingRequirement("language", said, "people:profile-show"))
     if not has_consented:
-        text = _("You have not agreed to this project's consent text yet.")
+        text = _("There is a consent text that you have not agreed to yet.")
         requirements.append(MissingRequirement("consent", text, "people:consent-give"))
     return requirements
