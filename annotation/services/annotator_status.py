@@ -28,7 +28,8 @@ from annotation.services.campaign import locked_rounds
 from core.allocation.models import Assignment, Batch, Pool
 from core.allocation.services.lifecycle import reject_all_work, restore_work, return_batches, set_aside
 from core.languages.models import Language
-from core.people.models import Consent, Project, User
+from core.people.models import Consent, Project, Role, User
+from core.people.selectors.qualification import still_takes_part
 from core.people.services import audit_log
 from core.people.services.members import lock_person
 
@@ -128,7 +129,7 @@ def undo_exclusion(*, exclusion: Exclusion, by: User, now: datetime) -> UndoneEx
         to_correct = list(free.filter(pk__in=list(awaited)).values_list("pk", flat=True))
         Caption.objects.filter(pk__in=to_correct).update(state=CaptionState.RETURNED)
         count = len(to_correct) + free.update(state=CaptionState.COUNTED)
-        if to_correct and _has_left(project, person):
+        if to_correct and not still_takes_part(person, project.pk, Role.ANNOTATOR):
             # Nobody will rewrite them, and others can have their places.
             set_aside(assignments=Assignment.objects.filter(item__caption__in=to_correct))
         undone = UndoneExclusion(count, excluded.count())
@@ -148,11 +149,6 @@ def _excluded_work(project: Project, person: User, rounds: list[Round]) -> Any:
     return Assignment.objects.filter(
         pk__in=theirs.exclude(item__caption__detail_decision__is_left_out=True).values("pk")
     )
-
-
-def _has_left(project: Project, person: User) -> bool:
-    agrees = Consent.objects.filter(text__project=project, user=person, withdrawn_at=None).exists()
-    return not agrees or User.objects.filter(pk=person.pk, deleted_at__isnull=False).exists()
 
 
 def _decide(

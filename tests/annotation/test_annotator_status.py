@@ -20,7 +20,7 @@ from annotation.models import (
 )
 from annotation.services import annotator_status, batches, verification
 from core.allocation.models import AssignmentState, BatchState, Task
-from core.people.models import AuditEntry, Consent, User
+from core.people.models import AuditEntry, Consent, Role, User
 from core.people.selectors.qualification import NotQualifiedError
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation import verifying
@@ -162,6 +162,22 @@ class TestExcluding:
         )
         undo(exclude(round, ann))
         assert states_of(round, ann) == ["counted", "returned"]
+
+    @pytest.mark.parametrize("agreed_as", [Role.ANNOTATOR, Role.RATER])
+    def test_the_place_of_a_returned_caption_is_free_for_others_if_its_author_no_longer_agrees_as_annotator(
+        self, round, ann, agreed_as
+    ):
+        submit_captions(round, ann)
+        caption = Caption.objects.filter(author=ann).first()
+        Caption.objects.filter(pk=caption.pk).update(state=CaptionState.RETURNED)
+        CorrectionRequest.objects.create(
+            caption=caption, note="Who?", by=round.project.created_by, at=NOW, text_before="x"
+        )
+        exclusion = exclude(round, ann)
+        Consent.objects.filter(user=ann).update(role=agreed_as)
+        undo(exclusion)
+        caption.refresh_from_db()
+        assert (caption.item.assignment.state == AssignmentState.DONE) == (agreed_as == Role.ANNOTATOR)
 
     def test_a_late_caption_stays_late(self, round, ann):
         submit_captions(round, ann)
