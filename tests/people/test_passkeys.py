@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from allauth.core.context import request_context
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
 from axes.models import AccessAttempt
 from django.test import Client, RequestFactory
 from django.urls import reverse
@@ -20,6 +21,7 @@ from core.people.allauth_adapter import FactorAdapter
 from core.people.models import PersonalLink, Project, Role, User
 from core.people.services.members import add_member
 from core.people.services.personal_links import make_link, revoke_link
+from core.people.services.sessions import save_password
 from tests.clients import client_of
 from tests.people.conftest import PASSWORD
 from tests.people.passkeys import FLAG, HOST, Passkey, add, asked, sign_in_with
@@ -233,14 +235,18 @@ def test_whoever_has_a_personal_link_comes_in_by_either(guest: User, other: Clie
     assert is_signed_in(other), "the passkey needs no link"
 
 
-@pytest.mark.parametrize("by", ["the manager", "the manager, after its last day", "the owner"])
-def test_what_ends_the_link_ends_passkeys_that_were_added_with_it(
+@pytest.mark.parametrize("by", ["the manager", "the manager, after its last day", "the owner", "a password"])
+def test_what_ends_the_link_ends_passkeys_and_services_that_were_added_with_it(
     guest: User, project: Project, other: Client, by: str
 ):
     first = Client(**HOST)
     first.post(reverse("people:link-open", args=[make_link(user=guest, now=timezone.now())]))
     passkey = add(first, guest)
-    if by == "the owner":
+    SocialAccount.objects.create(user=guest, provider="university", uid="1")
+    if by == "a password":
+        assert "It removes your passkeys" in first.get(reverse("account_set_password")).content.decode()
+        first.post(reverse("account_set_password"), {"password1": "seven tall giraffes"})
+    elif by == "the owner":
         assert "It removes your passkeys" in first.get(reverse("people:profile-show")).content.decode()
         first.post(reverse("people:link-renew"))
     else:
@@ -248,8 +254,22 @@ def test_what_ends_the_link_ends_passkeys_that_were_added_with_it(
             PersonalLink.objects.update(expires_at=timezone.now())
         revoke_link(person=guest, by=project.created_by, now=timezone.now())
     assert not Authenticator.objects.filter(user=guest).exists()
+    assert not SocialAccount.objects.filter(user=guest).exists()
     sign_in_with(other, passkey)
     assert not is_signed_in(other)
+
+
+def test_who_has_a_password_and_no_link_keeps_passkeys_with_a_new_one(passkey: Passkey, ann: User):
+    ann.set_password("seven tall giraffes")
+    save_password(user=ann, now=timezone.now())
+    assert of(ann).filter(type=Authenticator.Type.WEBAUTHN).exists()
+
+
+def test_who_has_a_link_and_a_passkey_reads_that_the_deletion_of_the_account_asks_for_it(guest: User):
+    client = client_of(guest)
+    assert "You will be asked for" not in client.get(reverse("people:account-delete")).content.decode()
+    Authenticator.objects.create(user=guest, type=Authenticator.Type.WEBAUTHN, data={"name": "My phone"})
+    assert "You will be asked for" in client.get(reverse("people:account-delete")).content.decode()
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,8 @@ def test_it_is_sent_to_an_address_that_was_confirmed_and_then_shown_to_nobody(
 ) -> None:
     yan = with_link(project, "yan", email="yan@example.org", interface_language="de")
     manager = client_of(project.created_by)
-    assert "yan@example.org" in manager.get(page_of(yan)).content.decode()
+    shown = manager.get(page_of(yan)).content.decode()
+    assert "The person can still get a new password, by an e-mail to yan@example.org." in shown
     answer = manager.post(page_of(yan), follow=True)
     token = mail.outbox[0].body.split("/link/")[1].partition("/")[0]
     assert mail.outbox[0].to == ["yan@example.org"]
@@ -130,6 +131,10 @@ def test_it_is_sent_to_an_address_that_was_confirmed_and_then_shown_to_nobody(
 
     monkeypatch.setattr(personal_links, "mail_link", down)
     assert "could not be sent" in manager.post(page_of(yan)).content.decode()
+    refused = Program(project.created_by).post(page_of(yan, "api:member-link"))
+    assert (refused.status_code, refused.json()["code"]) == (409, "link-not-sent")
+    assert use_link(token=token, now=timezone.now()) == yan, "what could not be sent replaces nothing"
+    assert project.audit_entries.filter(action="link.replaced").count() == 1
 
 
 def test_whoever_also_works_elsewhere_is_only_removed_from_this_project(project: Project, zoe: User) -> None:
@@ -138,7 +143,8 @@ def test_whoever_also_works_elsewhere_is_only_removed_from_this_project(project:
     join_project(zebras, zoe)
     client, address = opened(zoe)
     manager = client_of(project.created_by)
-    assert "Only an administrator" in manager.get(page_of(zoe)).content.decode()
+    refusal = manager.get(page_of(zoe)).content.decode()
+    assert "Only an administrator can replace the link." in refusal, "no page lets one revoke it"
     assert "address" not in manager.post(page_of(zoe)).context
     assert "Only an administrator" in manager.post(page_of(zoe, "people:link-revoke"), follow=True).content.decode()
     zebras.memberships.filter(user=zoe).delete()

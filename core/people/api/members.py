@@ -17,13 +17,14 @@ from core.people.api.views import person_asking
 from core.people.models import Membership, Role
 from core.people.permissions import person_with_link, project_for
 from core.people.services.members import LastManagerError, remove_member
-from core.people.services.personal_links import LinkError, replace_link, revoke_link
+from core.people.services.personal_links import LinkError, LinkNotSentError, replace_link, revoke_link
 
 api = ApiOperations("projects")
 explain(
     {
         "last-manager": "A project needs at least one manager.",
         "link-refused": "The person signs in otherwise, or takes part in projects that you do not manage.",
+        "link-not-sent": "The new link could not be mailed. The old one goes on; try again in a few minutes.",
     }
 )
 
@@ -84,7 +85,7 @@ def link_replace(request: Request, slug: str, pk: int) -> Response:
     by = person_asking(request)
     person = person_with_link(project_for(by, slug, Role.MANAGER), pk)
     site = request.build_absolute_uri("/")
-    with refused_as("link-refused", LinkError):
+    with refused_as("link-refused", LinkError), refused_as("link-not-sent", LinkNotSentError):
         address = replace_link(person=person, by=by, site=site, now=timezone.now())
     return Response({"link": address or None, "is_sent": not address}, status=201)
 

@@ -8,6 +8,7 @@ from urllib.parse import urljoin
 
 from allauth.account.adapter import get_adapter
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
 from django.db import transaction
 from django.urls import reverse
 from django.utils.translation import get_language, override
@@ -18,7 +19,7 @@ from core.people.permissions import manages_all, may_change_accounts, may_have_l
 from core.people.selectors.accounts import person_of_link
 from core.people.selectors.projects import projects_of
 from core.people.services import audit_log
-from core.people.services.sessions import end_other_sessions
+from core.people.services.sessions import end_other_sessions, remove_added_ways_in
 from core.people.services.tokens import TOKEN_BYTES, digest_of
 
 LIFETIME = timedelta(days=90)
@@ -27,6 +28,10 @@ LIFETIME = timedelta(days=90)
 
 class LinkError(Exception):
     """The link cannot be replaced or ended; the message says why and who can do it."""
+
+
+class LinkNotSentError(LinkError):
+    """The new link could not be mailed, so the old one goes on."""
 
 
 def make_link(*, user: User, this: str | None = None, now: datetime) -> str:
@@ -75,22 +80,25 @@ def replace_link(*, person: User, by: User, site: str, now: datetime) -> str:
 
     If they confirmed an e-mail address, it is sent there: nobody else sees it, and "" is returned.
 
-    Raises LinkError as `check_link`, or if it cannot be sent.
+    Raises LinkError as `check_link`, and LinkNotSentError if it cannot be sent: then nothing has changed.
     """
     with transaction.atomic():
         person = _locked(person)
         check_link(person=person, by=by)
-        token = make_link(user=person, now=now)
+        address = urljoin(site, reverse("people:link-open", args=[make_link(user=person, now=now)]))
+        if person.email:
+            # Before the logs of projects are locked, as it may take seconds.
+            _send(person, address)
         _record("link.replaced", person, by, now)
-    address = urljoin(site, reverse("people:link-open", args=[token]))
-    if not person.email:
-        return address
+    return "" if person.email else address
+
+
+def _send(person: User, address: str) -> None:
     try:
         with override(person.interface_language or get_language()):
             mail_link(to=person.email, address=address)
     except OSError as error:
-        raise LinkError(_("The e-mail could not be sent. Try again in a few minutes.")) from error
-    return ""
+        raise LinkNotSentError(_("The e-mail could not be sent. Try again in a few minutes.")) from error
 
 
 def revoke_link(*, person: User, by: User, now: datetime) -> None:
@@ -103,8 +111,9 @@ def revoke_link(*, person: User, by: User, now: datetime) -> None:
         check_link(person=person, by=by)
         # The row stays: it says that this account is one of a link, which can get another.
         has_link = PersonalLink.objects.filter(user=person, expires_at__gt=now).update(expires_at=now)
-        # A passkey works also when the link has expired.
-        if has_link or Authenticator.objects.filter(user=person).exists():
+        # A passkey and a service work also when the link has expired.
+        added = (Authenticator, SocialAccount)
+        if has_link or any(model.objects.filter(user=person).exists() for model in added):
             _end_access(person, None, now)
             _record("link.revoked", person, by, now)
 
@@ -120,8 +129,7 @@ def check_link(*, person: User, by: User) -> None:
         raise LinkError(_("%(name)s cannot sign in by a personal link.") % {"name": person.username})
     if not may_change_accounts(by) and not manages_all(by, projects_of(person)):
         text = _(
-            "%(name)s also takes part in projects that you do not manage. Only an administrator can replace or "
-            "revoke the link."
+            "%(name)s also takes part in projects that you do not manage. Only an administrator can replace the link."
         )
         raise LinkError(text % {"name": person.username})
 
@@ -132,7 +140,7 @@ def _locked(person: User) -> User:
 
 
 def _end_access(user: User, this: str | None, now: datetime) -> None:
-    """End sessions, tokens, passkeys and second factors: whoever had the link may have added them.
+    """End sessions, tokens and all other ways in: whoever had the link may have added them.
 
     A sign-in that has read the account, but stored no session yet, ends as well. What stands in place of a password
     changes, and a session carries a digest of that.
@@ -140,7 +148,7 @@ def _end_access(user: User, this: str | None, now: datetime) -> None:
     user.set_unusable_password()
     user.save(update_fields=["password"])
     end_other_sessions(user=user, this=this, with_tokens=True, now=now)
-    Authenticator.objects.filter(user=user).delete()
+    remove_added_ways_in(user)
 
 
 def _record(action: str, person: User, by: User, now: datetime) -> None:

@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from allauth.account.signals import authentication_step_completed
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends import db
 from django.db import transaction
@@ -43,8 +45,15 @@ def save_password(*, user: User, this: str | None = None, now: datetime) -> None
     """Store the password that `user` was just given, and end all access by the old one, except the session `this`."""
     with transaction.atomic():
         user.save(update_fields=["password"])
-        PersonalLink.objects.filter(user=user).delete()
+        if PersonalLink.objects.filter(user=user).delete()[0]:
+            remove_added_ways_in(user)
         end_other_sessions(user=user, this=this, with_tokens=True, now=now)
+
+
+def remove_added_ways_in(user: User) -> None:
+    """Remove passkeys, second factors and connected services: whoever had a personal link may have added them."""
+    Authenticator.objects.filter(user=user).delete()
+    SocialAccount.objects.filter(user=user).delete()
 
 
 USE_NOTED_EVERY = timedelta(minutes=5)
