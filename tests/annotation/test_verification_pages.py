@@ -203,7 +203,7 @@ def test_a_closed_round_says_so_and_who_may_not_rate_is_given_the_reasons(client
 
     page = client.post(reverse("annotation:verification-take", args=[round.pk]), follow=True).content.decode()
 
-    assert "You have not agreed" in page
+    assert "that you have not agreed to yet" in page
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
