@@ -20,6 +20,7 @@ from core.allocation.selectors import BatchHead, OwnWork, lease_fields, open_and
 from core.compiled_query import CompiledQuery
 from core.conversation.permissions import ReportableItem
 from core.images.selectors import ServedImage, served_image
+from core.languages.rules.registry import ENGLISH
 from core.people.models import Role, User
 from core.people.selectors.rates import WorkKey
 from crosslens_metrics.scales import SCALES, Scale
@@ -211,12 +212,18 @@ def _trial(judgement: Judgement, number: int, undoable: int | None, viewer: User
 
 
 def reportable_trial(rater: User, batch_id: UUID, position: int) -> ReportableItem:
-    """Return the image of a trial of the rater's own batch."""
+    """Return the image of a trial of the rater's own batch. What is asked about English captions may quote them."""
     batch = batch_for(rater, batch_id)
     trials = Judgement.objects.select_related("pair__image", "gold__image")
     trial = get_object_or_404(trials, batch=batch_id, position=position)
-    url, is_open = reverse("sxs_eval:batch-show", args=[batch_id]), trial.choice is None
-    return ReportableItem(batch.comparison.project, batch.comparison.language, trial.image, url, is_skipped=is_open)
+    return ReportableItem(
+        batch.comparison.project,
+        batch.comparison.language,
+        trial.image,
+        reverse("sxs_eval:batch-show", args=[batch_id]),
+        is_on_screen_1=batch.comparison.language_id == ENGLISH,
+        is_skipped=trial.choice is None,
+    )
 
 
 def work_of(rater: User, now: datetime) -> list[ComparisonWork]:

@@ -17,7 +17,7 @@ from annotation.services.feedback import give_feedback
 from core.conversation import services
 from core.conversation.models import ManagerThread, ThreadMessage
 from core.conversation.selectors import data_export, projects_to_ask
-from core.people.models import Role
+from core.people.models import LanguageLevel, LanguageSkill, Role
 from core.people.services.accounts import delete_account
 from office.dashboard.models import Notice, NoticeKind
 from office.dashboard.services.emails import compose, queue_notices
@@ -98,6 +98,30 @@ def test_a_question_about_an_image_keeps_the_image_and_is_hidden_on_screen_2(ask
     asking.reply(text="A buoy.")
     assert "buoy" in said(asking.client, asking.thread)
     assert "english caption" in said(asking.manager, f"{asking.inbox}threads/{ManagerThread.objects.get().pk}/")
+
+
+def test_a_question_about_a_pair_of_english_captions_is_hidden_on_screen_2_of_its_image(asking: Asking) -> None:
+    ann = make_annotator(asking.round)
+    asking.project.memberships.create(user=ann, role=Role.RATER)
+    client = client_of(ann)
+    for language in ("en", "fr"):
+        comparison = make_comparison(
+            project=asking.project, collection=asking.round.collection, language=language, images=2
+        )
+        LanguageSkill.objects.create(user=ann, language=comparison.language, level=LanguageLevel.NATIVE)
+        pairs = judging.take_batch(comparison=comparison, person=ann, now=NOW, rng=Random(1))
+        assert pairs is not None
+        client.post(f"/report/pairs/{pairs.pk}/1/", {"comment": f"Is “{language} caption” better?", "ask": "1"})
+        for position in (1, 2):
+            judging.judge(batch_id=pairs.pk, person=ann, position=position, choice=1, now=NOW)
+        judging.return_batch(batch_id=pairs.pk, person=ann, now=NOW)
+    assert [f"{language} caption" in said(client, asking.thread) for language in ("en", "fr")] == [True, True]
+    batch = take(asking.round, ann)
+    who: dict[str, Any] = {"batch_id": batch.pk, "person": ann, "now": NOW}
+    batches.save_ratings(ratings=dict.fromkeys((1, 2), Rating.GOOD), **who)
+    batches.open_writing(**who)
+
+    assert [f"{language} caption" in said(client, asking.thread) for language in ("en", "fr")] == [False, True]
 
 
 def test_what_is_said_about_no_image_is_hidden_on_screen_2_since_the_batch_was_taken(asking: Asking) -> None:
