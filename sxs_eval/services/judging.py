@@ -101,7 +101,7 @@ class JudgingBatchKind(BatchKind[JudgingBatch, Comparison]):
             trial.is_skipped = True
             save_columns(trial, "is_skipped")
             return True
-        if repeat := Judgement.objects.filter(repeated=trial, is_skipped=False).first():
+        if repeat := Judgement.objects.filter(repeated=trial, choice=None, is_skipped=False).first():
             _repeat_another(repeat)
         return lifecycle.skip_assignment(batch=batch.lease, assignment=trial.assignment)
 

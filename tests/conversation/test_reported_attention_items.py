@@ -120,3 +120,17 @@ def test_the_repeat_of_a_reported_pair_repeats_another_with_its_sides_swapped() 
     assert repeat.repeated != before
     assert (repeat.pair, repeat.test_is_left) == (repeat.repeated.pair, not repeat.repeated.test_is_left)
     assert repeat.position - repeat.repeated.position > MIN_GAP
+
+
+def test_a_pair_is_reported_although_its_repeat_has_been_answered_which_fails_nobody() -> None:
+    batch = make_batch()
+    repeat = batch.judgements.filter(kind=TrialKind.REPEAT).latest("position")
+    batch.judgements.filter(pk=repeat.pk).update(
+        choice=1, score=1 if repeat.test_is_left else -1, judged_at=batch.lease.taken_at
+    )
+    report = f"/report/pairs/{batch.pk}/{repeat.repeated.position}/"
+
+    assert client_of(batch.lease.person).post(report, {"reason": "broken"}).status_code == 302
+    kept = batch.judgements.get(pk=repeat.pk)
+    assert (kept.repeated, kept.choice, kept.is_skipped) == (repeat.repeated, 1, False)
+    assert ImageReport.objects.filter(person=batch.lease.person).count() == 1
