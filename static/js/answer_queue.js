@@ -10,6 +10,8 @@ const READ_MS = 5000;
 
 export class AnswerQueue extends SendingQueue {
   isLeft = false;
+  // Whether another tab was at work on what is shown here: more of it may have changed.
+  isOutdated = false;
   #root;
   #place;
   #page;
@@ -95,6 +97,7 @@ export class AnswerQueue extends SendingQueue {
       this.#page.saved(answer, data);
     } else if (outcome === "closed") {
       // The server has another answer to this one; those after it may be taken.
+      this.isOutdated = true;
       if (data.state !== "stale-trial" || this.waiting.length === 1) this.leave(data.location ?? this.#root.dataset.batchUrl);
     } else {
       this.#page.refused(answer, data.message ?? this.#root.dataset.textFailed);

@@ -61,8 +61,12 @@ const isHere = (pair) => pair && (!saving.isHeld || imagesOf([pair]).every((imag
 const saving = new AnswerQueue(root, part("notice"), { send: sendAnswer, saved, refused, wipe });
 
 async function sendAnswer(answer) {
-  if (answer.next) answer.fields.set("shown", positionOf(answer.next));
-  answer.fields.set("last", positionOf(upcoming.at(-1) ?? trial));
+  for (const name of ["shown", "last"]) answer.fields.delete(name);
+  // Told nothing of what is here, the server sends all.
+  if (!saving.isOutdated) {
+    if (answer.next) answer.fields.set("shown", positionOf(answer.next));
+    answer.fields.set("last", positionOf(upcoming.at(-1) ?? trial));
+  }
   const [came] = await Promise.all([send(answer.url, answer.fields), answer === awaited && pause(LET_IT_BE_SEEN_MS)]);
   return came;
 }
@@ -73,11 +77,12 @@ function saved(answer, { state, html, ahead, location: end }) {
   if (state !== "next") return isLast && saving.leave(end);
   if (!html || !isLast) return bring(pairsOf(ahead).filter((pair) => positionOf(pair) > positionOf(upcoming.at(-1) ?? trial)));
   // Another pair is next than was thought, or none was here.
-  const here = new Map([trial, ...upcoming].map((pair) => [positionOf(pair), pair]));
-  const [came, ...after] = pairsOf(html + ahead).map((pair) => here.get(positionOf(pair)) ?? pair);
+  saving.isOutdated = false;
+  const here = [trial, ...upcoming];
+  const [came, ...after] = pairsOf(html + ahead).map((pair) => here.find((one) => isSame(one, pair)) ?? pair);
   if (awaited && !answer.isUndo) past.push(trial);
   upcoming = [];
-  show(came, answer);
+  if (awaited || came !== trial || trial !== shown) show(came, answer);
   bring(after);
 }
 
@@ -85,6 +90,15 @@ function bring(pairs) {
   upcoming.push(...pairs);
   fetchImages(imagesOf(pairs));
 }
+
+/** Whether both show the same: at the position of a pair that was reported, another may come again. */
+const isSame = (one, other) => seenIn(one) === seenIn(other);
+const seenIn = (pair) =>
+  JSON.stringify([
+    positionOf(pair),
+    ...imagesOf([pair]).map((image) => image.getAttribute("src")),
+    ...[...pair.querySelectorAll("[data-caption]")].map((caption) => caption.textContent),
+  ]);
 
 /** Pairs that the server sent. */
 function pairsOf(html) {

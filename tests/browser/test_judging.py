@@ -222,15 +222,21 @@ def test_that_an_answer_was_late_is_said_while_others_wait_and_leaves_all_answer
 
 def test_an_answer_that_another_tab_gave_already_takes_none_of_those_after_it_along(desk: Desk, page: Page) -> None:
     page.wait_for_load_state("load")
+    swapped = desk.batch.judgements.get(position=4)
     held = hold_first(page, "**/judging/*/1/")
     for key in "12":
         page.keyboard.press(key)
         page.locator(AWAKE).wait_for()
     services.judge(batch_id=desk.batch.pk, person=desk.rater, position=1, choice=-3, now=timezone.now())
+    # As the repeat of a pair that was reported there.
+    swapped.test_is_left = not swapped.test_is_left
+    swapped.save()
     held[0].continue_()
     desk.expect_choices(-3, 2, None, None)
     expect(page.locator("[data-notice]")).to_contain_text("in another tab")
     expect(number(page)).to_have_text("Pair 3 of 4")
+    desk.answer("3")
+    assert captions(page) == list(swapped.sides)
 
 
 def test_the_next_pair_is_there_before_the_server_answered(desk: Desk, page: Page) -> None:
