@@ -24,7 +24,11 @@ MAX_FAILURES_SHOWN = 20
 
 
 def scripted_raters(comparison: Comparison) -> dict[int, Mapping[JudgingScriptRule, str]]:
-    """Return the rules that raters' answers break, by rater, if any. Of answers from a file, too little is known."""
+    """Return the rules that raters' answers break, by rater, if any. Of answers from a file, too little is known.
+
+    Answers that were given without a connection come together: such a one took its active time, and no time since the
+    one before it. Active times never add up to more than the time since their batch was taken.
+    """
     if comparison.source:
         return {}
     of_both = Coalesce(
@@ -37,10 +41,11 @@ def scripted_raters(comparison: Comparison) -> dict[int, Mapping[JudgingScriptRu
     before: dict[UUID, datetime] = {}
     seconds: dict[int, list[float]] = defaultdict(list)
     reading: dict[int, list[float]] = defaultdict(list)
-    columns = ("person", "batch", "judged_at", "batch__lease__taken_at", "length")
-    for person, batch, judged_at, taken_at, length in in_order.values_list(*columns).iterator():
+    columns = ("person", "batch", "judged_at", "active_ms", "batch__lease__taken_at", "length")
+    for person, batch, judged_at, active_ms, taken_at, length in in_order.values_list(*columns).iterator():
         assert judged_at is not None
-        seconds[person].append((judged_at - before.get(batch, taken_at)).total_seconds())
+        since = (judged_at - before.get(batch, taken_at)).total_seconds()
+        seconds[person].append(max(since, active_ms / 1000))
         reading[person].append(reading_s(length, scripts))
         before[batch] = judged_at
     return {person: broken for person, taken in seconds.items() if (broken := rules_broken(taken, reading[person]))}

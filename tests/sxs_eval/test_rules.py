@@ -189,6 +189,20 @@ def judge_at(comparison: Comparison, name: str, *seconds: float) -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("active_ms", "broken"), [([9000, 4000, 14_000] * 4, set()), ([400, 900, 1200] * 4, {JudgingScriptRule.FAST})]
+)
+def test_answers_that_come_together_after_a_time_offline_took_their_active_time(
+    active_ms: list[int], broken: set[JudgingScriptRule]
+):
+    made = make_comparison(images=12, batch_size=12)
+    rows = take(made, make_rater(made)).judgements.select_related("person").order_by("position")
+    for row, spent in zip(rows, active_ms, strict=True):
+        answer(row, 1, now=NOW + timedelta(seconds=150), active_ms=spent)
+    assert {rule for rules in scripted_raters(made).values() for rule in rules} == broken
+
+
+@pytest.mark.django_db
 class TestPages:
     @pytest.fixture
     def scripted(self):
