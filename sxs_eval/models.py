@@ -250,7 +250,9 @@ class Judgement(models.Model):
     active_ms = models.PositiveIntegerField(default=0, help_text="Active time before the answer, idle time cut.")
     is_late = models.BooleanField(default=False, help_text="Submitted after somebody else had taken the place.")
     is_skipped = models.BooleanField(
-        default=False, help_text="Reported and skipped, of attention items; pairs have an assignment that says it."
+        default=False,
+        db_default=False,  # while a server of the version before still runs
+        help_text="Reported and skipped, of attention items; pairs have an assignment that says it.",
     )
 
     class Meta:
