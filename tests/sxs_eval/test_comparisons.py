@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 
 from core.allocation.models import Task
 from research.inference.models import CaptioningModel, ModelCaption
@@ -414,6 +414,15 @@ class TestWhatTheDatabaseRefuses:
     def test_a_pair_that_is_skipped_as_attention_items_are(self, judgement):
         same = Judgement.objects.filter(pk=judgement.pk)
         self.refuses("judgement_skipped_has_no_answer", lambda: same.update(is_skipped=True))
+
+    def test_a_server_of_the_version_before_lays_out_batches_while_it_is_replaced(self, judgement):
+        columns = [field.column for field in Judgement._meta.fields if field.name not in ("id", "is_skipped")]
+        again = {"position": "100", "kind": "'repeat'", "assignment_id": "NULL", "repeated_id": "id"}
+        values = [again.get(column, column) for column in columns]
+        with connection.cursor() as cursor:
+            into, of = f"sxs_eval_judgement ({', '.join(columns)})", ", ".join(values)
+            cursor.execute(f"INSERT INTO {into} SELECT {of} FROM sxs_eval_judgement WHERE id = %s", [judgement.pk])  # noqa: S608
+        assert not judgement.repeat.is_skipped
 
     def test_two_statuses_of_one_rater_or_an_unknown_one(self, comparison, judgement):
         status = RaterStatus.objects.create(comparison=comparison, person=judgement.person)
