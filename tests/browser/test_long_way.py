@@ -153,6 +153,7 @@ def test_a_batch_in_arabic_by_keyboard_alone_with_a_killed_server_and_a_expired_
         assert page.locator("#text").evaluate("field => [field.lang, field.dir]") == ["ar", "rtl"]
         mishaps.get(position, keys.write)(text)
         keys.go_on_from(batch, position)
+        keys.wait_until_kept("amal", position, text)
         assert installation.drafts_of("amal")[:position] == ARABIC[:position]
     assert page.locator(".captions .caption").all_text_contents() == ARABIC
     keys.submit(batch)
