@@ -85,6 +85,7 @@ UNSTEADY = {
     "api:rating-batch-submit": "says when it was handed in",
     "api:rating-batch-resume": "says until when it is to be handed in",
     "api:feedback-acknowledge": "says when it was read",
+    "api:round-references": "says when they were last changed",
     "sxs_eval:plan-show": "proposes a new seed each time",
     "sxs_eval:comparison-create": "proposes a new seed each time",
 }
