@@ -175,7 +175,7 @@ def judging_page(
 ) -> JudgingPage:
     """Return the next trial and up to `ahead` of those that follow.
 
-    To whoever has `shown` that one already, and has those up to `last`, only the one after `last` follows.
+    A page that has `shown` that one already, and has those up to `last`, gets only the one after `last`.
     """
     trials = progress_of(batch)
     waiting = [trial.position for trial in trials if trial.choice is None]

@@ -230,6 +230,7 @@ def test_a_caption_that_the_server_refuses_comes_back_once_nobody_types(turner: 
         else:
             route.continue_()
 
+    expect(page.locator("[data-kept]")).to_be_visible()
     page.route("**/batches/**", hold_saves)
     page.fill("#text", "\u3164")
     page.keyboard.press("Enter")

@@ -43,7 +43,7 @@ MAX_REPR_CHARACTERS = LogEntry._meta.get_field("object_repr").max_length
 
 
 def first_account_path(username: str) -> str:
-    """The page on which whoever installs chooses the password of the first account, which may do everything.
+    """The page on which to choose the password of the first account, which may do everything.
 
     The address works until a password is chosen. Empty once somebody has one.
     """

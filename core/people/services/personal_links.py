@@ -140,7 +140,7 @@ def _locked(person: User) -> User:
 
 
 def _end_access(user: User, this: str | None, now: datetime) -> None:
-    """End sessions, tokens and all other ways in: whoever had the link may have added them.
+    """End sessions, tokens and all other ways in. Somebody who had the link may have added them.
 
     A sign-in that has read the account, but stored no session yet, ends as well. What stands in place of a password
     changes, and a session carries a digest of that.

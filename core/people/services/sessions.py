@@ -51,7 +51,7 @@ def save_password(*, user: User, this: str | None = None, now: datetime) -> None
 
 
 def remove_added_ways_in(user: User) -> None:
-    """Remove passkeys, second factors and connected services: whoever had a personal link may have added them."""
+    """Remove passkeys, second factors and connected services. Another holder of the link may have added them."""
     Authenticator.objects.filter(user=user).delete()
     SocialAccount.objects.filter(user=user).delete()
 
