@@ -33,11 +33,12 @@ from annotation.services.round_batches import (
     RoundBatchKind,
     StaleStateError,
     UnratedImagesError,
+    check_not_gone,
     rate,
     rate_many,
 )
 from core.allocation.models import Assignment, Batch, BatchState
-from core.allocation.services.errors import BatchReturnedError
+from core.allocation.services.errors import BatchReturnedError, TaskGoneError
 from core.allocation.services.kinds import check_in_time, credible_ms
 from core.allocation.services.lifecycle import finish_batch
 from core.allocation.services.locks import FreeTasks
@@ -99,7 +100,9 @@ DRAFT_COLUMNS = (
 )
 # Saving a rating and saving a caption ask it: saves 0.4 ms.
 ITEM = CompiledQuery(
-    lambda batch, position: CaptionItem.objects.filter(batch=batch, position=position), batch=UUID, position=int
+    lambda batch, position: CaptionItem.objects.select_related("assignment").filter(batch=batch, position=position),
+    batch=UUID,
+    position=int,
 )
 
 
@@ -150,23 +153,34 @@ def save_rating(
 
     Raises
     ------
-    CaptionBatch.DoesNotExist, Item.DoesNotExist, StaleStateError, LeaseExpiredError, BatchReturnedError
+    CaptionBatch.DoesNotExist, CaptionItem.DoesNotExist, StaleStateError, LeaseExpiredError, BatchReturnedError
+    TaskGoneError
     """
     with transaction.atomic():
         item = _locked_item(batch_id, person, position)
         _must_be_in_screen_1(item.batch, now)
+        check_not_gone(item)
         rate(item, item.batch.lease, rating, active_ms, now)
         KIND.renew(item.batch, person, now)
     return item
 
 
 def save_ratings(*, batch_id: UUID, person: User, ratings: dict[int, Rating], now: datetime) -> None:
-    """Save many ratings at once, as the form without scripts sends them."""
+    """Save many ratings at once, as the form without scripts sends them.
+
+    Raises
+    ------
+    CaptionBatch.DoesNotExist, StaleStateError, LeaseExpiredError, BatchReturnedError
+    TaskGoneError
+        The ratings of the other images are kept all the same.
+    """
     with transaction.atomic():
         batch = KIND.locked(batch_id, person)
         _must_be_in_screen_1(batch, now)
-        rate_many(batch.items.all(), ratings, now)
+        are_all_kept = rate_many(batch.items.all(), ratings, now)
         KIND.renew(batch, person, now)
+    if not are_all_kept:
+        raise TaskGoneError
 
 
 def open_writing(*, batch_id: UUID, person: User, now: datetime) -> CaptionBatch:
@@ -214,7 +228,7 @@ def save_draft(
     Raises
     ------
     CaptionBatch.DoesNotExist, CaptionItem.DoesNotExist, StaleStateError, BatchReturnedError, InvalidCaptionError,
-    StaleDraftError
+    TaskGoneError, StaleDraftError
     """
     problem = text_checks.unstorable(text)
     if problem:
@@ -226,6 +240,7 @@ def save_draft(
             raise StaleStateError
         if batch.lease.state == BatchState.RETURNED or _is_forgotten(person, batch):
             raise BatchReturnedError
+        check_not_gone(item)
         if text != item.text:
             if revision != item.revision:
                 raise StaleDraftError(item)

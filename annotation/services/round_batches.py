@@ -12,7 +12,8 @@ from django.db.models import Q, QuerySet
 from annotation.models import CaptionItem, Rating, Round, RoundBatch, Verdict
 from annotation.permissions import check_still_qualified, missing_requirements, takes_part
 from annotation.selectors.guidelines import part_of
-from core.allocation.models import Assignment, Batch
+from core.allocation.models import NOT_SHOWN, Assignment, Batch
+from core.allocation.services.errors import TaskGoneError
 from core.allocation.services.kinds import BatchKind, check_not_returned, credible_ms
 from core.allocation.services.lifecycle import is_half_over, renew_lease
 from core.compiled_query import save_columns
@@ -108,6 +109,12 @@ def _lost_requirements(batch: RoundBatch, person: User) -> list[MissingRequireme
     return [missing for missing in missing_requirements(person, batch.round) if missing.code in ("role", "consent")]
 
 
+def check_not_gone(row: CaptionItem | Verdict) -> None:
+    """Raise TaskGoneError if the row of a locked batch, read with its assignment, was reassigned or reported."""
+    if row.assignment.state in NOT_SHOWN:
+        raise TaskGoneError
+
+
 def rate(row: CaptionItem | Verdict, lease: Batch, rating: Rating | None, active_ms: int, now: datetime) -> None:
     """Save the rating of one image of a locked batch, or take it back (None)."""
     since = row.rated_at or lease.taken_at
@@ -116,9 +123,15 @@ def rate(row: CaptionItem | Verdict, lease: Batch, rating: Rating | None, active
     save_columns(row, "rating", "rated_at", "rating_ms")
 
 
-def rate_many(rows: QuerySet[RatedT], ratings: Mapping[int, Rating], now: datetime) -> None:
-    """Save many ratings of a locked batch at once, by position, as the form without scripts sends them."""
-    changed = [row for row in rows.filter(position__in=ratings) if row.rating != ratings[row.position]]
-    for row in changed:
+def rate_many(rows: QuerySet[RatedT], ratings: Mapping[int, Rating], now: datetime) -> bool:
+    """Save many ratings of a locked batch at once, by position, as the form without scripts sends them.
+
+    Return False if a rating of a row that was reassigned or reported is left out.
+    """
+    sent = rows.filter(position__in=ratings).select_related("assignment")
+    changed = [row for row in sent if row.rating != ratings[row.position]]
+    kept = [row for row in changed if row.assignment.state not in NOT_SHOWN]
+    for row in kept:
         row.rating, row.rated_at = ratings[row.position], now
-    rows.model._default_manager.bulk_update(changed, ["rating", "rated_at"])
+    rows.model._default_manager.bulk_update(kept, ["rating", "rated_at"])
+    return kept == changed

@@ -27,10 +27,17 @@ from annotation.models import (
 from annotation.rules.sampling import DrawnCaption, draw_captions
 from annotation.selectors.verification import captions_by_image, not_for, to_rate
 from annotation.services import figures, tallies
-from annotation.services.round_batches import RoundBatchKind, StaleStateError, UnratedImagesError, rate, rate_many
+from annotation.services.round_batches import (
+    RoundBatchKind,
+    StaleStateError,
+    UnratedImagesError,
+    check_not_gone,
+    rate,
+    rate_many,
+)
 from annotation.services.rounds import fill_round
 from core.allocation.models import Pool, Task
-from core.allocation.services.errors import PoolClosedError
+from core.allocation.services.errors import PoolClosedError, TaskGoneError
 from core.allocation.services.kinds import check_in_time, check_not_returned
 from core.allocation.services.lifecycle import finish_batch
 from core.allocation.services.locks import FreeTasks
@@ -134,14 +141,15 @@ def save_verdict(
 
     Raises
     ------
-    VerificationBatch.DoesNotExist, Verdict.DoesNotExist, StaleStateError, BatchReturnedError
+    VerificationBatch.DoesNotExist, Verdict.DoesNotExist, StaleStateError, BatchReturnedError, TaskGoneError
     LeaseExpiredError
         The rating is kept all the same.
     """
     with transaction.atomic():
         batch = KIND.locked(batch_id, person)
         _must_be_assigned(batch)
-        verdict = to_rate(batch).get(position=position)
+        verdict = Verdict.objects.select_related("assignment").get(batch=batch, position=position)
+        check_not_gone(verdict)
         rate(verdict, batch.lease, rating, active_ms, now)
         KIND.renew(batch, person, now)
     check_in_time(batch.lease, now)
@@ -154,12 +162,16 @@ def save_verdicts(*, batch_id: UUID, person: User, ratings: Mapping[int, Rating]
     Raises
     ------
     VerificationBatch.DoesNotExist, StaleStateError, BatchReturnedError
+    TaskGoneError
+        The ratings of the other captions are kept all the same.
     """
     with transaction.atomic():
         batch = KIND.locked(batch_id, person)
         _must_be_assigned(batch)
-        rate_many(to_rate(batch), ratings, now)
+        are_all_kept = rate_many(batch.verdicts.all(), ratings, now)
         KIND.renew(batch, person, now)
+    if not are_all_kept:
+        raise TaskGoneError
 
 
 def submit_batch(*, batch_id: UUID, person: User, now: datetime) -> VerificationBatch:

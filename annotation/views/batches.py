@@ -42,6 +42,7 @@ from annotation.views.shared import number_sent
 from annotation.views.work import CAPTIONS, ratings_sent, save_rating
 from core.allocation.models import BatchState
 from core.allocation.selectors import end_of
+from core.allocation.services.errors import TaskGoneError
 from core.allocation.views import CLEAR_SITE_DATA, active_ms_of, explains_refusals, save_view, says_where
 from core.people.requests import user_of
 
@@ -163,6 +164,10 @@ def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpRe
             "still in the box."
         )
         return _writing_again(request, message, text)
+    except TaskGoneError:
+        if not text.strip():
+            raise
+        return _gone(request, batch_id, text)
     if go == "following" and text_checks.hard_error(text):
         # With an address of its own: reloading it shows what is stored by then.
         return redirect(f"{reverse('annotation:caption-write', args=[batch_id, position])}?{UNFINISHED}")
@@ -188,6 +193,14 @@ def _writing_again(request: HttpRequest, message: str, text: str) -> HttpRespons
     """Send somebody without scripts back to the page, with what they typed and why it was refused."""
     request.session[REFUSED] = {"url": request.path, "message": message, "text": text[:MAX_KEPT_CHARACTERS]}
     return redirect(request.path)
+
+
+def _gone(request: HttpRequest, batch_id: UUID, text: str) -> HttpResponse:
+    """Show somebody without scripts the text that they typed for an image that is no longer theirs."""
+    batch = batch_for(user_of(request), batch_id)
+    head = batch_head(batch, size=items_of(batch).count(), now=timezone.now())
+    context = {"batch": head, "language": batch.round.language, "typed": text}
+    return render(request, "annotation/gone.html", context, status=409)
 
 
 def _go_on(request: HttpRequest, batch: CaptionBatch, position: int) -> HttpResponse:

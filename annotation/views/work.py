@@ -232,7 +232,7 @@ def verification_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 def _keep(request: HttpRequest, batch: VerificationBatch) -> HttpResponse:
     who = {"batch_id": batch.pk, "person": user_of(request), "now": timezone.now()}
-    ratings = ratings_sent(request, to_rate(batch).values_list("position", flat=True))
+    ratings = ratings_sent(request, batch.verdicts.values_list("position", flat=True))
     rating_services.save_verdicts(ratings=ratings, **who)
     if position := number_sent(request.POST.get("report")):
         return redirect("conversation:report-send", "ratings", batch.pk, position)

@@ -23,6 +23,7 @@ from core.allocation.services.errors import (
     OpenBatchExistsError,
     PoolBusyError,
     PoolClosedError,
+    TaskGoneError,
 )
 from core.people.selectors.qualification import NotQualifiedError
 
@@ -104,6 +105,7 @@ refuse_as(
 )
 refuse_as(LeaseExpiredError, 410, "lease-expired", _("This batch has expired. You can resume it."))
 refuse_as(BatchReturnedError, 410, "batch-returned", _("This batch was returned. You can resume it."))
+refuse_as(TaskGoneError, 409, "task-gone", _("This image is no longer assigned to you."))
 
 
 @refusal_of.register

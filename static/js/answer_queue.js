@@ -95,10 +95,10 @@ export class AnswerQueue extends SendingQueue {
     if (outcome === "saved") {
       if (data.message) this.say("late", data.message);
       this.#page.saved(answer, data);
-    } else if (outcome === "closed") {
-      // The server has another answer to this one; those after it may be taken.
+    } else if (outcome === "closed" || outcome === "gone") {
+      // The server has another answer to this one, or the image is gone; those after it may be taken.
       this.isOutdated = true;
-      if (data.state !== "stale-trial" || this.waiting.length === 1) this.leave(data.location ?? this.#root.dataset.batchUrl);
+      if (!["stale-trial", "task-gone"].includes(data.state) || this.waiting.length === 1) this.leave(data.location ?? this.#root.dataset.batchUrl);
     } else {
       this.#page.refused(answer, data.message ?? this.#root.dataset.textFailed);
     }

@@ -126,11 +126,11 @@ export class CaptionField {
     // Typed while it was settled before.
     if (this.isTypedOn) this.saver.change(this.text);
     this.#left = this.text;
-    const mayGo = (await following) && !this.saver.conflict && ["saved", "offline"].includes(this.state);
+    const mayGo = (await following) && !this.saver.conflict && ["saved", "offline", "gone"].includes(this.state);
     if (mayGo && this.saver.keep({ confirms })) return "kept";
     if (confirms) this.saver.mustConfirm = true;
     if (await this.saver.flush({ withTime: true })) return "saved";
-    return this.state === "offline" && this.saver.isKept ? "kept" : null;
+    return ["offline", "gone"].includes(this.state) && this.saver.isKept ? "kept" : null;
   }
 
   stay() {
@@ -208,6 +208,7 @@ export class CaptionField {
       offline: details.message ?? (this.saver.isKept ? texts.textOffline : texts.textOfflineUnkept),
       "signed-out": this.saver.isKept ? texts.textSignedOut : details.message,
       conflict: texts.textConflict,
+      gone: details.message,
       closed: details.message,
       refused: details.message,
       failed: texts.textFailed,
@@ -218,7 +219,7 @@ export class CaptionField {
       state.dataset.state = name;
       state.replaceChildren(said);
       if (name === "signed-out") state.append(" ", signInLink(this.#form));
-      if (name === "closed" && details.location) state.append(" ", link(details.location, texts.textClosedLink));
+      if (["gone", "closed"].includes(name) && details.location) state.append(" ", link(details.location, texts.textClosedLink));
     }
     this.#part("conflict").hidden = name !== "conflict";
     if (name === "conflict") {

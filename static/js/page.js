@@ -19,11 +19,12 @@ export async function send(url, fields) {
   return { status: response.status, moved: response.type === "opaqueredirect", data: isJson ? await response.json() : {} };
 }
 
-/** What became of what was sent: saved, signed-out, conflict, closed, refused, failed, or offline: try again. */
+/** What became of what was sent: saved, signed-out, conflict, gone, closed, refused, failed, or offline: try again. */
 export function outcomeOf({ status, data = {} }) {
   if (status === 200) return "saved";
   if (status === 401 || status === 403) return "signed-out";
   if (status === 409 && data.state === "stale-draft") return "conflict";
+  if (status === 409 && data.state === "task-gone") return "gone";
   if (status === 404 || status === 409 || status === 410) return data.location ? "closed" : "failed";
   if (status === 422) return "refused";
   return status >= 400 && status < 500 && status !== 429 ? "failed" : "offline";

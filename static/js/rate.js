@@ -104,6 +104,8 @@ async function sendRating(item) {
 function saved(item) {
   const rating = stored.get(item);
   if (rating === ratingOf(item)) show(item, rating ? "saved" : "undone");
+  // An image is gone, and it was the last that waited.
+  if (saving.isOutdated && saving.waiting.length === 1) saving.leave(texts.batchUrl);
 }
 
 /** Bring back into sight what the server did not take, as it was before. */

@@ -2,6 +2,7 @@
 
 import { ActiveTime } from "./active_time.js";
 import { CaptionField, faultOf, showFault, showWarnings } from "./caption_field.js";
+import { showGone } from "./gone.js";
 import { announce } from "./page.js";
 import { Kept, draftAt } from "./saver.js";
 import { sender } from "./waiting.js";
@@ -44,10 +45,24 @@ function showSaved(answer, before) {
 function showSent(position, { outcome, data: answer, found: { text } }) {
   const card = cardAt(position);
   if (outcome === "conflict") conflicts.add(position);
+  if (outcome === "gone") leaveOut(position);
   if (outcome !== "saved" || !card || card === opened) return;
   store(card, text, answer);
   showText(card, text, answer.error);
   showWarnings(within(card, "warnings"), answer.warnings);
+  showWhole();
+}
+
+// Whether an image is no longer this person's: nothing is submitted before they have seen what became of its text.
+let isLess = false;
+
+function leaveOut(position) {
+  isLess = true;
+  showGone(texts);
+  const card = cardAt(position);
+  if (!card) return;
+  cards.splice(cards.indexOf(card), 1);
+  card.remove();
   showWhole();
 }
 
@@ -185,10 +200,12 @@ async function sendWhole(event) {
   say("");
   if (!(await open(null))) return;
   conflicts.clear();
+  isLess = false;
   const left = await sendOthers();
   // Which text to keep is asked there.
   const [asked] = conflicts;
   if (asked) return open(cardAt(asked));
+  if (isLess) return;
   if (left || !navigator.onLine) return say(list.dataset.textOffline);
   if (event.target === confirmation || !cards.some((card) => isFaulty(card) || isUnconfirmed(card))) event.target.submit();
 }
@@ -203,5 +220,6 @@ openZoom(list, document.getElementById("zoom"));
 new Kept(texts.user, texts.batch, "").recover().then(() => {
   cards.forEach(showKept);
   showWhole();
+  showGone(texts);
   sendOthers();
 });

@@ -7,15 +7,18 @@ const PAUSE_MS = 600;
 const KEPT_DAYS = 60;
 const PREFIX = "crosslens.draft/";
 const STORED = "crosslens.stored/";
+const GONE = "crosslens.gone/";
 
 /** Texts that the server has not confirmed, on this device, apart for each person, batch, position and revision. */
 export class Kept {
   #prefix;
   #stored;
+  #gone;
 
   constructor(user, batch, position) {
     this.#prefix = `${PREFIX}${user}/${batch}/${position}/`;
     this.#stored = `${STORED}${user}/${batch}/${position}`;
+    this.#gone = `${GONE}${user}/${batch}/${position}`;
   }
 
   /**
@@ -73,6 +76,16 @@ export class Kept {
     return known?.revision > revision ? known : null;
   }
 
+  /** Never send the text again, which the server does not take any more, but keep it until its writer has seen it. */
+  giveUp(text, why) {
+    this.clear();
+    try {
+      localStorage.setItem(this.#gone, JSON.stringify({ text, why, at: Date.now() }));
+    } catch {
+      // No storage to keep it in.
+    }
+  }
+
   /** The last text that this device knows of, unsent or stored; null if it knows none. */
   get last() {
     const newest = this.newest();
@@ -81,7 +94,7 @@ export class Kept {
 
   #forgetOld() {
     const oldest = Date.now() - KEPT_DAYS * 24 * 3600 * 1000;
-    for (const key of [...keysFrom(PREFIX), ...keysFrom(STORED)]) {
+    for (const key of [PREFIX, STORED, GONE].flatMap(keysFrom)) {
       if (read(key)?.at > oldest) continue;
       localStorage.removeItem(key);
       disk.removeAll(key);
@@ -104,6 +117,12 @@ function keysFrom(prefix) {
 export function forgetStored() {
   for (const key of keysFrom(STORED)) localStorage.removeItem(key);
 }
+
+/** Texts of a batch that were given up, and why. */
+export const goneIn = (user, batch) =>
+  keysFrom(`${GONE}${user}/${batch}/`).map((key) => ({ key, ...read(key) }));
+
+export const forgetGone = (key) => localStorage.removeItem(key);
 
 /** Where the text of the image at `position` is saved; `url` is where that of any other image of the batch is. */
 export const draftAt = (url, position) => url.replace(/\/\d+\/draft\/$/, `/${position}/draft/`);
@@ -146,6 +165,7 @@ async function sendOne(kept, url, found, revision, isAgain = false) {
     // Its field may be open by now, with a later text.
     if (kept.newest()?.at === at) kept.clear();
   }
+  if (outcome === "gone") kept.giveUp(text, answer.data.message);
   return { outcome, data: answer.data };
 }
 
@@ -160,8 +180,8 @@ function read(key) {
 }
 
 /**
- * `show(state, details)` is told of every change of state: saving, saved, offline, signed-out, conflict, closed,
- * refused or failed. `time` has take() and putBack(ms); `marks()` gives what is noted of the writing.
+ * `show(state, details)` is told of every change of state: saving, saved, offline, signed-out, conflict, gone,
+ * closed, refused or failed. `time` has take() and putBack(ms); `marks()` gives what is noted of the writing.
  */
 export class Saver {
   text;

@@ -3,6 +3,7 @@
 import { ActiveTime } from "./active_time.js";
 import { CaptionField } from "./caption_field.js";
 import { keepBatch } from "./offline.js";
+import { showGone } from "./gone.js";
 import { announce, isDeaf, tellMoved, turnDeaf } from "./page.js";
 import { Kept } from "./saver.js";
 import { fetchAhead, isAhead, isOld, keepAhead, pageAt, pageHere, read, revisionOf, swap } from "./turn.js";
@@ -55,6 +56,7 @@ const aheadWanted = () => (texts.following && !isAhead(texts.following) ? positi
 
 function hear(position, { outcome, data, found }) {
   if (outcome === "offline" || outcome === "signed-out") return field.tell(outcome, data);
+  if (outcome === "gone") return showGone(texts);
   if (outcome !== "saved") return bringBack(position);
   if (data.ahead) keepAhead(data.ahead);
   if (found.confirms && data.error) bringBack(position, data.error);
@@ -128,7 +130,8 @@ async function leave(path, { confirms = false, isFollowing = false } = {}) {
     field.showFault();
     return stay();
   }
-  if (isReview) return settled === "saved" ? review() : stay(texts.textLater);
+  // The review says what became of the text of an image that is gone.
+  if (isReview) return settled === "saved" || field.state === "gone" ? review() : stay(texts.textLater);
   if (!coming) return field.stay();
   await turnTo(path, coming, { isSaved: settled === "saved", isFollowing });
   if (confirms) turnDeaf();
@@ -254,6 +257,7 @@ markKept();
 recovering.then(() => {
   field.restore();
   markKept();
+  showGone(texts);
   sendOthers();
 });
 // After what this page needs itself.

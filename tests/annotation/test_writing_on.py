@@ -139,6 +139,35 @@ def test_a_save_brings_the_page_of_the_image_that_comes_after_as_that_page_is(
     assert not any(item.english.text in brought for item in batch.items.select_related("english"))
 
 
+class TestAnImageThatIsGone:
+    """It was reported in another tab, or reassigned after the deadline."""
+
+    @pytest.fixture(autouse=True, params=[AssignmentState.REPORTED, AssignmentState.REASSIGNED])
+    def gone(self, request: pytest.FixtureRequest, batch: CaptionBatch) -> None:
+        Assignment.objects.filter(batch=batch.lease, position=1).update(state=request.param)
+
+    def test_without_scripts_its_text_is_shown_with_the_reason(self, batch: CaptionBatch, writer: Client) -> None:
+        answer = writer.post(page_of(batch), {"text": "Ein Hund", "revision": 1, "go": "following"})
+        assert answer.status_code == 409
+        assert "This image is no longer assigned to you." in answer.content.decode()
+        assert "Ein Hund" in answer.content.decode()
+        assert CaptionItem.objects.get(batch=batch, position=1).text == "Eine Katze 1"
+
+    def test_without_scripts_and_without_a_text_one_goes_on_with_the_rest(
+        self, batch: CaptionBatch, writer: Client
+    ) -> None:
+        answer = writer.post(page_of(batch), {"text": " ", "revision": 1}, follow=True)
+        assert answer.redirect_chain[-1][0] == reverse("annotation:caption-write", args=[batch.pk, 2])
+        assert "This image is no longer assigned to you." in answer.content.decode()
+
+    def test_the_script_is_told_and_where_to_go_on(self, batch: CaptionBatch, writer: Client) -> None:
+        address = reverse("annotation:draft-save", args=[batch.pk, 1])
+        answer = writer.post(address, {"text": "Ein Hund", "revision": 1}, headers={"accept": "application/json"})
+        assert answer.status_code == 409
+        said = {"state": "task-gone", "message": "This image is no longer assigned to you."}
+        assert answer.json() == said | {"location": reverse("annotation:batch-show", args=[batch.pk])}
+
+
 @pytest.mark.parametrize("ahead", ["", "3", "x"])
 def test_a_save_brings_nothing_where_there_is_no_such_image(batch: CaptionBatch, writer: Client, ahead: str) -> None:
     assert save_and_ask(batch, writer, ahead) == ""

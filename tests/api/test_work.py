@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Caption, CaptionState, Feedback, Rating, Verdict
-from core.allocation.models import Batch, BatchState
+from core.allocation.models import Assignment, Batch, BatchState
 from core.people.models import Consent, User
 from tests.api.seeded import Program, Seeded, make_seeded
 from tests.clients import client_of
@@ -146,6 +146,13 @@ def test_what_is_unfinished_is_not_submitted(seeded, ann):
     refused = ann.post(address("batch-submit", seeded.writing.pk))
     assert code(refused) == (409, "incomplete-batch")
     assert set(refused.json()["errors"]) == {"1", "3"}
+
+
+def test_a_text_for_an_image_that_was_reported_is_refused_in_words(seeded, ann):
+    Assignment.objects.filter(batch=seeded.writing.lease, position=1).update(state="reported")
+    refused = ann.put(address("draft-save", seeded.writing.pk, 1), text="Ein Hund", revision=0)
+    assert code(refused) == (409, "task-gone")
+    assert refused.json()["detail"] == "This image is no longer assigned to you."
 
 
 def test_returned_a_batch_is_empty_until_it_is_resumed(seeded, ann):

@@ -12,12 +12,14 @@ from django.conf import settings
 from django.db import OperationalError
 from playwright.sync_api import BrowserContext, Page, Response, Route, expect
 
-from annotation.models import CaptionItem
+from annotation.models import CaptionItem, Rating
 from annotation.services import batches
+from core.allocation.models import Assignment, AssignmentState
 from tests.browser.annotator import barriers, barriers_at, make_images, open_writing, sign_in, source_of, take_batch
 from tests.browser.desk import ENGLISH, SAVED, Desk, state
 from tests.browser.desk import desk as desk
 from tests.browser.desk import writing as writing
+from tests.browser.judging import hold_first
 from tests.factories import make_annotator, make_round
 from tests.tiers import is_long
 
@@ -115,6 +117,19 @@ def test_a_rating_made_without_a_connection_is_sent_when_there_is_one(
 
 
 @pytest.mark.long(reason="one more way of a page that other tests drive")
+def test_a_rating_of_an_image_that_is_gone_leads_to_those_that_are_left(desk: Desk, page: Page) -> None:
+    page.goto(desk.rating)
+    Assignment.objects.filter(item=desk.item(1)).update(state=AssignmentState.REPORTED)
+    held = hold_first(page, "**/rate/1/")
+    with page.expect_request("**/rate/1/"):
+        page.keyboard.press("1")
+    page.keyboard.press("2")
+    held[0].continue_()
+    expect(page.get_by_text("This image is no longer assigned to you.")).to_be_visible()
+    expect(page.locator(".rate__item")).to_have_count(3)
+    assert [desk.item(position).rating for position in (1, 2)] == ["", Rating.GOOD]
+
+
 def test_who_rates_is_told_that_the_server_has_no_room_and_the_rating_is_sent_again(desk: Desk, page: Page) -> None:
     page.goto(desk.rating)
     told = "The server has no space left."

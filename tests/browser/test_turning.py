@@ -12,6 +12,7 @@ from playwright.sync_api import BrowserContext, Page, Request, Route, expect
 
 from annotation.models import CaptionItem, Rating
 from annotation.services import batches
+from core.allocation.models import Assignment, AssignmentState
 from core.people.models import Session
 from tests.browser.annotator import AWAKE, covered, open_writing, sign_in, source_of
 from tests.browser.desk import ENGLISH, Desk, expect_stored, state
@@ -247,6 +248,32 @@ def test_a_caption_that_the_server_refuses_comes_back_once_nobody_types(turner: 
     page.keyboard.press("Enter")
     expect_image(page, turner, 2, "犬が")
     expect_stored(page, turner, {1: CAT, 2: "犬が"})
+
+
+@pytest.mark.parametrize("is_told_there", [False, True])
+def test_a_text_of_an_image_that_is_gone_is_shown_with_the_reason_and_holds_nobody_up(
+    turner: Desk, page: Page, is_told_there: bool
+) -> None:
+    """The image was reported in another tab: its text comes to its writer, who is not led back to a page that is gone."""
+    expect(page.locator("[data-kept]")).to_be_visible()
+    Assignment.objects.filter(item=turner.item(1)).update(state=AssignmentState.REPORTED)
+    page.fill("#text", CAT)
+    if is_told_there:
+        expect(state(page)).to_have_text("This image is no longer assigned to you. View the batch")
+    page.keyboard.press("Enter")
+    gone = page.locator("[data-gone]")
+    expect(gone).to_contain_text("This image is no longer assigned to you.")
+    expect(gone.locator(".stored")).to_have_text(CAT)
+    expect_image(page, turner, 2)
+    assert turner.item(1).text == ""
+    # Until it is closed it is there, also on the review.
+    page.get_by_role("button", name="Review all", exact=True).click()
+    page.wait_for_url("**/review/")
+    expect(gone.locator(".stored")).to_have_text(CAT)
+    gone.get_by_role("button", name="Close").click()
+    page.goto(turner.writing(2))
+    expect(page.locator("[data-kept]")).to_be_visible()
+    expect(gone).to_have_count(0)
 
 
 def test_a_text_that_was_changed_elsewhere_comes_back_to_be_chosen(turner: Desk, page: Page) -> None:

@@ -21,6 +21,7 @@ from annotation.services import batches, verification
 from annotation.services.round_batches import StaleStateError
 from core.allocation.models import AssignmentState, BatchState
 from core.allocation.services import lifecycle
+from core.allocation.services.errors import TaskGoneError
 from core.conversation import services
 from core.conversation.models import ImageReport, ReportedImage, ReportedState
 from core.conversation.rules import ReportReason
@@ -123,6 +124,36 @@ class TestSkipping:
         assert batch.stage == Stage.WRITE
         assert list(items_of(batch).values_list("position", flat=True)) == [2]
         assert_exact(round.pool)
+
+    def test_a_rating_of_an_image_that_was_reported_is_refused_and_the_others_are_saved(self):
+        round, now = make_round(images=2, replication=1), timezone.now()
+        batch = take(round, make_annotator(round), now=now)
+        who = {"batch_id": batch.pk, "person": batch.lease.person, "now": now}
+        report(batch, 1, now=now)
+
+        with pytest.raises(TaskGoneError):
+            batches.save_rating(position=1, rating=Rating.GOOD, active_ms=0, **who)
+        with pytest.raises(TaskGoneError):
+            batches.save_ratings(ratings=dict.fromkeys((1, 2), Rating.GOOD), **who)
+        assert list(batch.items.values_list("rating", flat=True)) == ["", Rating.GOOD]
+        ratings = {"rating-1": Rating.BAD, "rating-2": Rating.BAD}
+        page = client_of(batch.lease.person).post(f"/batches/{batch.pk}/rate/", ratings, follow=True)
+        assert "This image is no longer assigned to you." in page.content.decode()
+        assert list(batch.items.values_list("rating", flat=True)) == ["", Rating.BAD]
+
+    def test_a_rating_of_a_caption_that_was_reported_is_refused_and_the_others_are_saved(self):
+        round = make_round(images=2, replication=1)
+        submit_captions(round, make_annotator(round))
+        batch = take_to_rate(checked := make_verification(round), make_reviewer(checked))
+        who = {"batch_id": batch.pk, "person": batch.lease.person, "now": NOW}
+        report(batch, 1, "ratings")
+
+        with pytest.raises(TaskGoneError):
+            verification.save_verdict(position=1, rating=Rating.GOOD, active_ms=0, **who)
+        ratings = {"rating-1": Rating.BAD, "rating-2": Rating.BAD}
+        page = client_of(batch.lease.person).post(f"/ratings/{batch.pk}/", ratings, follow=True)
+        assert "This image is no longer assigned to you." in page.content.decode()
+        assert list(batch.verdicts.order_by("position").values_list("rating", flat=True)) == ["", Rating.BAD]
 
     def test_a_report_after_the_deadline_is_kept_and_the_image_does_not_come_back_with_the_batch(self):
         round = make_round(images=2, replication=1)

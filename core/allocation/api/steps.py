@@ -36,6 +36,7 @@ explain(
         "lease-expired": "The batch has expired. Drafts are kept; you can resume the batch.",
         "batch-returned": "The batch was returned. You can resume it.",
         "no-tasks-available": "Other people have taken everything in the batch since then.",
+        "task-gone": "The image is no longer assigned to you: you reported it, or other people have taken it.",
         "open-batch-exists": "Another batch of the round is assigned to you; batch says which.",
     }
 )

@@ -25,6 +25,10 @@ class NoTasksAvailableError(Exception):
     """Other people have since taken every task of this batch."""
 
 
+class TaskGoneError(Exception):
+    """This task of the batch is no longer the person's: it was reassigned, or they reported its image."""
+
+
 class BatchClosedError(Exception):
     """The batch is no longer assigned: it was submitted, was returned, or has expired."""
 
