@@ -5,18 +5,22 @@ const PREFIX = "crosslens.batch/";
 
 const nameOf = (user, batch) => `${PREFIX}${user}/${batch}`;
 
-/** Keep the pages `urls` of a batch, once; resolves to how many of them this device has now. */
-export async function keepBatch({ worker, user, batch, urls }) {
+/**
+ * Keep the pages `urls` of a batch; resolves to how many of them this device has now. A page that `isLikeThisOne` denies
+ * is fetched anew: it is of another version, or lists other images.
+ */
+export async function keepBatch({ worker, user, batch, urls, isLikeThisOne }) {
   if (!("serviceWorker" in navigator) || !("caches" in window)) return 0;
   await navigator.serviceWorker.register(worker);
   const name = nameOf(user, batch);
   await forgetBatches({ but: name });
   const cache = await caches.open(name);
   await keepMissing(cache, parts(document));
+  await forgetPages(cache, { but: urls });
   let kept = 0;
   for (const url of urls) {
     try {
-      kept += await keepPage(cache, url);
+      if (await keepPage(cache, url, isLikeThisOne)) kept += 1;
     } catch {
       // No network: the next page tries again.
     }
@@ -33,16 +37,29 @@ export async function forgetBatches({ but = null } = {}) {
   for (const name of await caches.keys()) if (name.startsWith(PREFIX) && name !== but) await caches.delete(name);
 }
 
-async function keepPage(cache, url) {
-  if (await cache.match(url)) return 1;
+/** Forget the pages of images that are no longer in the batch. */
+async function forgetPages(cache, { but }) {
+  const paths = but.map((url) => new URL(url, location).pathname);
+  for (const { url } of await cache.keys()) {
+    const { pathname } = new URL(url);
+    if (/\/write\/\d+\/$/.test(pathname) && !paths.includes(pathname)) await cache.delete(url);
+  }
+}
+
+/** Whether the page at `url` is on this device, as it is now. */
+async function keepPage(cache, url, isLikeThisOne) {
+  const kept = await cache.match(url);
+  if (kept && isLikeThisOne(await pageOf(kept))) return true;
   const response = await fetch(url);
-  if (!response.ok || response.redirected) return 0;
-  const page = new DOMParser().parseFromString(await response.clone().text(), "text/html");
-  if (!page.getElementById("write")) return 0;
+  if (!response.ok || response.redirected) return false;
+  const page = await pageOf(response.clone());
+  if (!isLikeThisOne(page)) return false;
   await keepMissing(cache, [...parts(page), ...image(page)]);
   await cache.put(url, response);
-  return 1;
+  return true;
 }
+
+const pageOf = async (response) => new DOMParser().parseFromString(await response.text(), "text/html");
 
 async function keepMissing(cache, urls) {
   for (const url of urls) if (!(await cache.match(url))) await cache.add(url);

@@ -65,8 +65,8 @@ async function ask(url) {
   }
 }
 
-/** Whether it is the same batch, for the same person, in the same language, by the same version of the platform. */
-function isLikeThisOne(page) {
+/** Whether it is the same batch with the same images, for the same person, in the same language and version of the platform. */
+export function isLikeThisOne(page) {
   const { dataset } = page.getElementById("write") ?? {};
   const alike = (of) => JSON.stringify(of(page)) === JSON.stringify(of(document));
   return (

@@ -6,7 +6,7 @@ import { keepBatch } from "./offline.js";
 import { showGone } from "./gone.js";
 import { announce, isDeaf, tellMoved, turnDeaf } from "./page.js";
 import { Kept } from "./saver.js";
-import { fetchAhead, isAhead, isOld, keepAhead, pageAt, pageHere, read, revisionOf, swap } from "./turn.js";
+import { fetchAhead, isAhead, isLikeThisOne, isOld, keepAhead, pageAt, pageHere, read, revisionOf, swap } from "./turn.js";
 import { sender } from "./waiting.js";
 import { openZoom } from "./zoom.js";
 
@@ -246,7 +246,7 @@ addEventListener("popstate", follow);
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 
 async function keep() {
-  const count = await keepBatch({ ...texts, urls: links.map(({ href }) => href) });
+  const count = await keepBatch({ ...texts, urls: links.map(({ href }) => href), isLikeThisOne });
   part("kept").hidden = count < links.length;
 }
 

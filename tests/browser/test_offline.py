@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Dialog, Error, Page, Playwright, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import CaptionBatch, CaptionItem, Stage
+from core.conversation.rules import ReportReason
+from core.conversation.services import report_image
 from core.people.models import User
 from tests.browser.annotator import make_images, open_writing, sign_in, take_batch
 from tests.browser.network import Network
@@ -144,6 +147,26 @@ def test_a_batch_is_written_with_no_network_at_all_and_the_browser_crashes(phone
     assert CaptionBatch.objects.get(pk=batch.pk).stage == Stage.SUBMITTED
     until(page, "caches.keys().then((names) => names.length === 0)")
     assert page.evaluate("Object.keys(localStorage).filter((key) => /draft|stored/.test(key))") == []
+
+
+def test_after_a_report_the_pages_on_this_device_are_those_of_the_images_that_are_left(
+    phone: Phone, batch: CaptionBatch
+) -> None:
+    page = open_first(phone, batch)
+    about: dict[str, Any] = {"kind": "captions", "batch_id": batch.pk, "position": 2, "person": batch.lease.person}
+    report_image(**about, reason=ReportReason.BROKEN, comment="", now=timezone.now())
+    page.goto(writing(phone, batch, 1))
+    expect(page.get_by_text("This batch is on this device")).to_be_visible()
+    kept = [(url, text) for url, text in page.evaluate(KEPT) if "/write/" in url]
+    assert {url for url, _text in kept} == {writing(phone, batch, position) for position in (1, 3, 4, 5)}
+    assert not any("/write/2/" in text for _url, text in kept)
+    page.evaluate("window.isThePageThatWasOpened = true")
+    phone.network.down()
+    page.fill("#text", "కుర్చీ మీద పిల్లి")
+    page.get_by_role("button", name="Next image").tap()
+    page.wait_for_url(writing(phone, batch, 3))
+    expect(page.locator(".steps a")).to_have_count(IMAGES - 1)
+    assert page.evaluate("window.isThePageThatWasOpened")
 
 
 def test_nothing_of_screen_1_and_nothing_of_another_batch_is_kept(phone: Phone, batch: CaptionBatch) -> None:
