@@ -103,9 +103,15 @@ def batch_rate(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 def _keep_ratings(request: HttpRequest, batch: CaptionBatch) -> HttpResponse:
     ratings = ratings_sent(request, batch.items.values_list("position", flat=True))
     services.save_ratings(batch_id=batch.pk, person=user_of(request), ratings=ratings, now=timezone.now())
-    if position := number_sent(request.POST.get("report")):
-        return redirect("conversation:report-send", "captions", batch.pk, position)
+    if report_url := _report_asked(request, batch.pk):
+        return redirect(report_url)
     return _open_writing(request, batch.pk) if request.POST.get("open") else redirect("annotation:batch-rate", batch.pk)
+
+
+def _report_asked(request: HttpRequest, batch_id: UUID) -> str:
+    """Return where to go on once the form is saved, if it was sent to report an image; "" otherwise."""
+    position = number_sent(request.POST.get("report"))
+    return reverse("conversation:report-send", args=["captions", batch_id, position]) if position else ""
 
 
 @require_POST
@@ -157,17 +163,19 @@ def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpRe
     try:
         item = _save_draft(request, batch_id, position, confirms=go in GOES_ON)
     except services.InvalidCaptionError as refused:
-        return _writing_again(request, str(refused.problem.message), text)
+        return _writing_again(request, batch_id, str(refused.problem.message), text)
     except services.StaleDraftError:
         message = _(
             "This caption was changed in another tab in the meantime. The saved text is below; your text is "
             "still in the box."
         )
-        return _writing_again(request, message, text)
+        return _writing_again(request, batch_id, message, text)
     except TaskGoneError:
         if not text.strip():
             raise
         return _gone(request, batch_id, text)
+    if report_url := _report_asked(request, batch_id):
+        return redirect(report_url)
     if go == "following" and text_checks.hard_error(text):
         # With an address of its own: reloading it shows what is stored by then.
         return redirect(f"{reverse('annotation:caption-write', args=[batch_id, position])}?{UNFINISHED}")
@@ -189,10 +197,13 @@ def _save_draft(request: HttpRequest, batch_id: UUID, position: int, *, confirms
     )
 
 
-def _writing_again(request: HttpRequest, message: str, text: str) -> HttpResponse:
-    """Send somebody without scripts back to the page, with what they typed and why it was refused."""
+def _writing_again(request: HttpRequest, batch_id: UUID, message: str, text: str) -> HttpResponse:
+    """Send somebody without scripts back to the page, with what they typed and why it was refused.
+
+    They may report the image first.
+    """
     request.session[REFUSED] = {"url": request.path, "message": message, "text": text[:MAX_KEPT_CHARACTERS]}
-    return redirect(request.path)
+    return redirect(_report_asked(request, batch_id) or request.path)
 
 
 def _gone(request: HttpRequest, batch_id: UUID, text: str) -> HttpResponse:

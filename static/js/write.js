@@ -137,6 +137,12 @@ async function leave(path, { confirms = false, isFollowing = false } = {}) {
   if (confirms) turnDeaf();
 }
 
+/** Go to the report, once the text is on the server, or on this device where it cannot be saved. */
+async function report() {
+  if ((await field.settle()) || field.saver.isKept) location.assign(texts.report);
+  else stay(texts.textStay);
+}
+
 async function review() {
   if (!(await sendOthers())) return location.assign(texts.review);
   // The page of an image that was refused asks what to do.
@@ -199,7 +205,8 @@ async function freshen(path) {
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   const go = event.submitter?.value ?? "following";
-  if (["following", "finish"].includes(go)) goOn();
+  if (event.submitter?.name === "report") turning ??= report().finally(() => (turning = null));
+  else if (["following", "finish"].includes(go)) goOn();
   else goTo(texts[go]);
 });
 
@@ -211,8 +218,10 @@ steps.addEventListener("click", (event) => {
 });
 
 // A button or link that is pressed would take the focus from the field, and the keyboard off a phone's screen.
-for (const presses of [steps, form.querySelector(".write__actions")]) {
-  presses.addEventListener("mousedown", (event) => field.hasFocus && event.preventDefault());
+for (const presses of [steps, form.querySelector(".write__actions"), figure]) {
+  presses.addEventListener("mousedown", (event) => {
+    if (field.hasFocus && (presses !== figure || event.target.name === "report")) event.preventDefault();
+  });
 }
 
 document.querySelector(".write").addEventListener("keydown", (event) => {

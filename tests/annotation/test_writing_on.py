@@ -139,6 +139,27 @@ def test_a_save_brings_the_page_of_the_image_that_comes_after_as_that_page_is(
     assert not any(item.english.text in brought for item in batch.items.select_related("english"))
 
 
+def report_at(batch: CaptionBatch, position: int) -> str:
+    return reverse("conversation:report-send", args=["captions", batch.pk, position])
+
+
+def test_without_scripts_a_text_is_saved_before_its_image_is_reported(batch: CaptionBatch, writer: Client) -> None:
+    shown = writer.get(page_of(batch)).content.decode()
+    assert '<button type="submit" name="report" value="1" form="write">' in shown
+    answer = writer.post(page_of(batch), {"text": "Ein Hund", "revision": 1, "report": "1"})
+    assert answer["Location"] == report_at(batch, 1)
+    item = CaptionItem.objects.get(batch=batch, position=1)
+    assert (item.text, item.is_autosaved) == ("Ein Hund", True)
+
+
+def test_a_text_that_cannot_be_saved_is_there_again_after_a_question(batch: CaptionBatch, writer: Client) -> None:
+    answer = writer.post(page_of(batch), {"text": "Ein Hund", "revision": 0, "report": "1"})
+    assert answer["Location"] == report_at(batch, 1)
+    asked = writer.post(report_at(batch, 1), {"ask": "1", "comment": "Which dog?"}, follow=True)
+    assert asked.redirect_chain[-1][0] == page_of(batch)
+    assert ">Ein Hund</textarea>" in asked.content.decode()
+
+
 class TestAnImageThatIsGone:
     """It was reported in another tab, or reassigned after the deadline."""
 
