@@ -19,6 +19,7 @@ from core.people.models import Consent, Project, Role, TextKind, TextTranslation
 from core.people.rules.consent_parts import is_marker
 from core.people.rules.review_links import DAYS, SECONDS_PER_DAY, link_token
 from core.people.selectors.texts import MACHINE, TranslationState, has_gaps, originals_of, translation_rows
+from core.people.services.consent import give_consent
 from tests.clients import client_of
 from tests.factories import NOW, join_project, make_language, make_user
 from tests.people.invitations import link_of, make_invitation
@@ -151,6 +152,25 @@ class TestReviewing:
         assert (entry.by, entry.details["reviewed_by"]) == (None, "Padma")
         reader = client_of(join_project(project, make_user("asha")))
         assert "కొత్త" in page_of(reader, "annotation:guidelines-show", project.slug)
+
+    def test_their_draft_stays_when_somebody_agrees_to_what_the_platform_brings(self, project: Project) -> None:
+        reviewer, address = Client(), self.address(project, "consent")
+        draft = default_text("consent", TELUGU) + "\nకొత్త\n"
+        reviewer.post(address, {"version": "1", "body": draft, "reviewed_by": "Padma", "do": "draft"})
+        asha = join_project(project, make_user("asha"))
+        with translation.override(TELUGU):
+            [given] = give_consent(project=project, user=asha, version=1, now=NOW)
+        assert given.translation is not None
+        assert given.translation.body == default_text("consent", TELUGU)
+
+        assert "కొత్త" in reviewer.get(address).content.decode()
+        [(_language, cells)] = translation_rows(project, originals_of(project), [make_language(TELUGU)])
+        assert next(cell for cell in cells if cell.kind == TextKind.CONSENT).has_draft
+        said = {"version": "1", "body": draft, "reviewed_by": "Padma", "do": "publish"}
+        assert reviewer.post(address, said).status_code == 302
+        assert TextTranslation.objects.filter(kind="consent").count() == 2
+        asked = join_project(project, make_user("usha"))
+        assert "కొత్త" in page_of(client_of(asked), "people:consent-give", project.slug)
 
     @pytest.mark.parametrize("part", ["", "x"])
     def test_a_link_that_was_changed_opens_nothing(self, project: Project, part: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from core.languages.models import Language
@@ -13,6 +12,9 @@ from core.people.models import Project, TextKind, TextTranslation, User
 from core.people.rules.consent_parts import PartsError, roles_of_parts
 from core.people.selectors.texts import OriginalText, has_gaps, newest_consent_text, original_of, translation_of
 from core.people.services import audit_log
+
+OF_THE_PLATFORM = 0
+"""The revision of a translation that the platform brings; people's begin with 1."""
 
 
 class StaleTranslationError(Exception):
@@ -94,11 +96,13 @@ def _check_parts(original: str, body: str) -> None:
 def kept_translation(
     *, project: Project, kind: TextKind, original: OriginalText, now: datetime
 ) -> TextTranslation | None:
-    """Return what the page shows in its language, stored, so that it stays on record; None for the original."""
+    """Return what the page shows in its language, stored, so that it stays on record; None for the original.
+
+    What the platform brings is stored as the first revision: what people save or publish meanwhile comes after it.
+    """
     shown = translation_of(project, kind, original)
     if shown is None or not shown._state.adding:
         return shown
     about = {"project": project, "kind": kind, "version": original.version, "language_id": shown.language_id}
-    earlier = TextTranslation.objects.filter(**about).aggregate(last=Max("revision"))["last"] or 0
     said = {"body": shown.body, "drafted_by": shown.drafted_by, "saved_at": now, "published_at": now}
-    return TextTranslation.objects.get_or_create(**about, revision=earlier + 1, defaults=said)[0]
+    return TextTranslation.objects.get_or_create(**about, revision=OF_THE_PLATFORM, defaults=said)[0]
