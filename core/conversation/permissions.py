@@ -24,6 +24,7 @@ class ReportableItem:
     """One image of somebody's work, and where they go on once they have reported it.
 
     `src` is for images that have addresses of their own; `beside` are the pages of the same report, image by image.
+    Players have no list of work: replies about what `is_played` are on the page of the season.
     """
 
     project: Project
@@ -34,6 +35,7 @@ class ReportableItem:
     is_skipped: bool = True
     src: str = ""
     beside: Sequence[str] = ()
+    is_played: bool = False
 
 
 @dataclass(frozen=True)

@@ -241,6 +241,7 @@ def reportable_hint(player: User, turn_id: UUID, position: int) -> ReportableIte
         image,
         reverse("gapgame:turn-show", args=[turn.pk]),
         is_skipped=False,
+        is_played=True,
         src=image_address(turn, image, timezone.now()),
         beside=[
             reverse("conversation:report-send", args=["turns", turn.pk, number]) for number in range(1, len(images) + 1)

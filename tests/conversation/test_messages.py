@@ -10,6 +10,7 @@ import pytest
 from allauth.account.models import EmailAddress
 from django.core import mail
 from django.test import Client
+from django.utils import timezone
 
 from annotation.models import Rating
 from annotation.services import batches
@@ -19,12 +20,14 @@ from core.conversation.models import ManagerThread, ThreadMessage
 from core.conversation.selectors import data_export, projects_to_ask
 from core.people.models import LanguageLevel, LanguageSkill, Role
 from core.people.services.accounts import delete_account
+from gapgame.models import SeasonAccess
+from gapgame.services import playing
 from office.dashboard.models import Notice, NoticeKind
 from office.dashboard.services.emails import compose, queue_notices
 from sxs_eval.services import judging
 from tests.annotation.submitting import submit_captions, take
 from tests.clients import client_of
-from tests.factories import NOW, make_annotator, make_comparison, make_round
+from tests.factories import NOW, make_annotator, make_comparison, make_player, make_round, make_season
 
 pytestmark = pytest.mark.django_db
 
@@ -217,6 +220,33 @@ def test_a_manager_on_screen_2_does_not_read_what_others_ask_about_no_image(aski
     assert ["english caption" in said(client, page) for page in pages] == [False, False, False]
     assert "once you have finished the batch" in said(client, asking.inbox)
     assert "english caption" in said(asking.manager, asking.inbox)
+
+
+def test_a_player_finds_the_reply_on_the_pages_of_the_game() -> None:
+    season = make_season(starts_at=NOW, ends_at=NOW + timedelta(days=30000))
+    player = make_player(season)
+    who: dict[str, Any] = {"player_id": player.pk, "user": player.user, "now": timezone.now()}
+    playing.take_batch(**who, language="en", rng=Random(1))
+    turn = playing.open_turn(**who)
+    assert turn is not None
+    type(turn).objects.update(attempts_made=1)
+    client, thread = client_of(player.user), f"/projects/{season.project.slug}/messages/"
+    answer = client.post(f"/report/turns/{turn.pk}/1/", {"comment": "What is it?", "ask": "1"}, follow=True)
+    assert "the reply on the page of the season" in answer.content.decode()
+    by = season.project.created_by
+    assert by is not None
+    services.answer_thread(thread_id=ManagerThread.objects.get().pk, text="A buoy.", by=by, now=timezone.now())
+
+    for page in ("/game/", f"/game/{season.slug}/"):
+        shown = said(client, page)
+        assert f'href="{thread}"' in shown
+        assert "1 new reply" in shown
+    assert "A buoy." in said(client, thread)
+
+
+def test_visitors_of_an_open_season_are_not_asked_to_write() -> None:
+    season = make_season(access=SeasonAccess.OPEN)
+    assert "Ask the managers" not in said(Client(), f"/game/{season.slug}/")
 
 
 def test_nobody_writes_more_than_a_day_s_messages(asking: Asking) -> None:

@@ -1,4 +1,4 @@
-"""The projects whose managers somebody may ask, on their list of work."""
+"""The projects whose managers somebody may ask, on their list of work and on the pages of the game."""
 
 from __future__ import annotations
 
@@ -13,4 +13,6 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def projects_asked(context: Context) -> list[tuple[Project, int]]:
-    return projects_to_ask(context["request"].user)
+    """List nothing for visitors without an account, who may read pages of the game."""
+    person = context["request"].user
+    return projects_to_ask(person) if person.is_authenticated else []

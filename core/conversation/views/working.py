@@ -55,7 +55,10 @@ def _ask(request: HttpRequest, item: ReportableItem, text: str) -> HttpResponse:
     with RefusalsShown(request, services.MessageRefusedError):
         about: dict[str, Any] = {"project": item.project, "person": user_of(request), "text": text, "item": item}
         services.ask_managers(**about, now=timezone.now())
-        messages.success(request, _("Sent. You will find the reply on your list of work."))
+        on_season = _("Sent. You will find the reply on the page of the season.")
+        messages.success(
+            request, on_season if item.is_played else _("Sent. You will find the reply on your list of work.")
+        )
     return redirect(item.url)
 
 
