@@ -81,7 +81,6 @@ class ManagerThread(models.Model):
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     is_open = models.BooleanField(default=True, help_text="Whether a manager has yet to answer.")
     asked_at = models.DateTimeField(help_text="When the person wrote last.")
-    read_at = models.DateTimeField(null=True, blank=True, help_text="When the person confirmed the replies.")
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
@@ -106,6 +105,9 @@ class ThreadMessage(models.Model):
     )
     language = models.ForeignKey(Language, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
     at = models.DateTimeField()
+    read_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the person confirmed that they read this reply."
+    )
 
     class Meta:
         ordering: ClassVar[list[str]] = ["at", "pk"]

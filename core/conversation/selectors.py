@@ -125,7 +125,7 @@ def own_messages(project: Project, person: User, *, is_hidden: bool = False) -> 
     return mine.exclude(pk__in=readable.values("pk")) if is_hidden else readable
 
 
-IS_UNREAD = Q(thread__read_at=None, is_reply=True) | Q(at__gt=F("thread__read_at"), is_reply=True)
+IS_UNREAD = Q(is_reply=True, read_at=None)
 UNREAD_REPLIES = ThreadMessage.objects.filter(IS_UNREAD)
 
 

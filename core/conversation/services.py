@@ -6,6 +6,7 @@ stores the report.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -22,7 +23,7 @@ from core.conversation.models import (
 )
 from core.conversation.permissions import KINDS, ReportableItem
 from core.conversation.rules import ReportReason
-from core.conversation.selectors import own_messages
+from core.conversation.selectors import IS_UNREAD
 from core.people.models import Project, User
 from core.people.services import audit_log
 from crosslens_metrics.hidden_characters import visible_text
@@ -156,13 +157,10 @@ def resolve_thread(*, thread_id: int, newest: int | None = None) -> None:
     threads.update(is_open=False)
 
 
-def confirm_replies(*, project: Project, person: User, newest: int | None = None) -> None:
-    """Note that `person` has read the replies that they may see, up to the `newest` that they saw."""
-    replies = own_messages(project, person).filter(is_reply=True)
-    if newest is not None:
-        replies = replies.filter(pk__lte=newest)
-    if last := replies.order_by("at", "pk").last():
-        ManagerThread.objects.filter(pk=last.thread_id).update(read_at=last.at)
+def confirm_replies(*, project: Project, person: User, replies: Collection[int], now: datetime) -> None:
+    """Note that `person` has read `replies`, by their primary keys: those that they saw, and no others."""
+    mine = ThreadMessage.objects.filter(IS_UNREAD, thread__project=project, thread__person=person)
+    mine.filter(pk__in=replies).update(read_at=now)
 
 
 def _clean(text: str) -> str:

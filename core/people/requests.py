@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 from django.conf import settings
 from django.contrib import messages
 from django.forms import BaseForm
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 
@@ -25,7 +25,15 @@ def user_of(request: HttpRequest) -> User:
 
 def number_in(sent: Mapping[str, Any], name: str) -> int | None:
     """Return a number that the page put into a form, such as a key; None if there is none."""
-    text = str(sent.get(name, ""))
+    return _number(str(sent.get(name, "")))
+
+
+def numbers_in(sent: QueryDict, name: str) -> list[int]:
+    """Return the numbers that the page put into a form under one name."""
+    return [number for text in sent.getlist(name) if (number := _number(text)) is not None]
+
+
+def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 

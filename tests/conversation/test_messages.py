@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -72,6 +73,43 @@ def test_a_question_is_answered_and_the_reply_counted_until_it_is_confirmed(aski
     assert "No, one." in said(asking.client, asking.thread)
     asking.client.post(asking.thread, {"read": str(ThreadMessage.objects.get(is_reply=True).pk)})
     assert "new reply" not in said(asking.client, "/work/")
+
+
+def open_screen_2(asking: Asking) -> None:
+    who: dict[str, Any] = {"batch_id": asking.batch.pk, "person": asking.ann, "now": NOW}
+    batches.save_ratings(ratings=dict.fromkeys((1, 2), Rating.GOOD), **who)
+    batches.open_writing(**who)
+
+
+def write_all(asking: Asking) -> None:
+    who: dict[str, Any] = {"batch_id": asking.batch.pk, "person": asking.ann, "now": NOW}
+    for position in (1, 2):
+        batches.save_draft(position=position, text="Ein Satz dazu.", revision=0, active_ms=0, **who)
+    batches.submit_batch(**who)
+
+
+@pytest.mark.parametrize("is_program", [False, True])
+def test_a_reply_that_was_hidden_stays_new_until_it_was_shown(asking: Asking, is_program: bool) -> None:
+    asking.ask_about_an_image("Why “english caption”?")
+    asking.reply(text="It is hidden.")
+    hidden = ThreadMessage.objects.get(is_reply=True).pk
+    open_screen_2(asking)
+    asking.ask_about_an_image("What is the red thing?")
+    asking.reply(text="A buoy.")
+    if is_program:
+        api = f"/api/v1/projects/{asking.project.slug}/messages/"
+        shown = [one["id"] for one in asking.client.get(api).json()["results"] if one["is_reply"]]
+        sent = {"replies": shown}
+        assert asking.client.post(f"{api}read/", sent, content_type="application/json").status_code == 204
+    else:
+        shown = re.findall(r'name="read" value="(\d+)"', said(asking.client, asking.thread))
+        asking.client.post(asking.thread, {"read": shown})
+
+    assert len(shown) == 1
+    assert "new reply" not in said(asking.client, "/work/")
+    write_all(asking)
+    assert "1 new reply" in said(asking.client, "/work/")
+    assert re.findall(r'name="read" value="(\d+)"', said(asking.client, asking.thread)) == [str(hidden)]
 
 
 def test_a_saved_answer_stands_before_what_is_typed(asking: Asking) -> None:
@@ -273,7 +311,10 @@ def test_a_reply_comes_by_e_mail_once(asking: Asking) -> None:
     assert isinstance(message, mail.EmailMessage)
     assert asking.thread in message.body
     assert "A secret." not in message.body
-    services.confirm_replies(project=asking.project, person=asking.ann)
+    replies = [ThreadMessage.objects.get(is_reply=True).pk]
+    services.confirm_replies(project=asking.project, person=make_annotator(asking.round), replies=replies, now=NOW)
+    assert isinstance(compose(notice, NOW), mail.EmailMessage), "somebody else's confirmation confirms nothing"
+    services.confirm_replies(project=asking.project, person=asking.ann, replies=replies, now=NOW)
     assert isinstance(compose(notice, NOW), str)
 
 

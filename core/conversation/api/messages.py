@@ -32,6 +32,14 @@ class TextSerializer(serializers.Serializer[Any]):
     text = serializers.CharField(max_length=services.MAX_MESSAGE_CHARACTERS)
 
 
+class RepliesReadSerializer(serializers.Serializer[Any]):
+    replies = serializers.ListField(
+        child=serializers.IntegerField(min_value=1, max_value=10**12 - 1),
+        max_length=1000,
+        help_text="The IDs of those that you were shown.",
+    )
+
+
 class MessageShownSerializer(serializers.ModelSerializer[ThreadMessage]):
     quote = serializers.CharField(allow_blank=True, help_text="The feedback that it answers.")
 
@@ -86,10 +94,18 @@ def sent_or_refused(send: Callable[[], ThreadMessage]) -> Response:
         raise serializers.ValidationError({"text": [str(refused)]}) from None
 
 
-@api.post("replies_confirm", "Confirm that you have read the replies", {204: None}, has_key=False)
+@api.post(
+    "replies_confirm",
+    "Confirm that you have read replies",
+    {204: None},
+    request=RepliesReadSerializer,
+    has_key=False,
+    description="A reply that is hidden while you work stays new until you have seen it and confirm it too.",
+)
 def replies_confirm(request: Request, slug: str) -> Response:
-    project = project_asked(request.user, slug)
-    services.confirm_replies(project=project, person=person_asking(request))
+    about: dict[str, Any] = {"project": project_asked(request.user, slug), "person": person_asking(request)}
+    replies = validated_data(RepliesReadSerializer, request)["replies"]
+    services.confirm_replies(**about, replies=replies, now=timezone.now())
     return Response(status=204)
 
 

@@ -25,7 +25,7 @@ from core.conversation.selectors import (
     own_messages,
 )
 from core.images.selectors import served_image
-from core.people.requests import RefusalsShown, number_in, user_of
+from core.people.requests import RefusalsShown, numbers_in, user_of
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -68,7 +68,7 @@ def thread_show(request: HttpRequest, slug: str) -> HttpResponse:
     project, person = project_asked(request.user, slug), user_of(request)
     about: dict[str, Any] = {"project": project, "person": person}
     if "read" in request.POST:
-        services.confirm_replies(**about, newest=number_in(request.POST, "read"))
+        services.confirm_replies(**about, replies=numbers_in(request.POST, "read"), now=timezone.now())
         return redirect("conversation:thread-show", slug)
     form = MessageForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
@@ -76,6 +76,6 @@ def thread_show(request: HttpRequest, slug: str) -> HttpResponse:
             services.ask_managers(**about, text=form.cleaned_data["text"], now=timezone.now())
             return redirect("conversation:thread-show", slug)
     said = own_messages(project, person)
-    context = {"project": project, "form": form, "said": said, "unread": said.filter(IS_UNREAD).last()}
+    context = {"project": project, "form": form, "said": said, "unread": said.filter(IS_UNREAD)}
     context["is_some_hidden"] = own_messages(project, person, is_hidden=True).exists()
     return render(request, "conversation/thread.html", context, status=422 if form.errors else 200)
