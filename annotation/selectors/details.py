@@ -71,7 +71,7 @@ def _undecided(captions: QuerySet[Caption]) -> Iterator[int]:
 
 
 def _rows(pks: list[int], decisions: dict[int, DetailDecision]) -> list[CaptionWithDetails]:
-    found = Caption.objects.select_related("round__language", "image", "author").in_bulk(pks)
+    found = Caption.objects.select_related("round__language", "image", "author", "gloss__translator").in_bulk(pks)
     captions = [found[pk] for pk in pks if pk in found]
     keys = _keys(captions)
     return [

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Caption, CaptionState, DetailDecision, Round, RoundState
+from annotation.models import Caption, CaptionGloss, CaptionState, DetailDecision, Round, RoundState
 from annotation.rules.private_details import WORTH_A_SCAN, private_details
 from annotation.selectors.details import details_page, undecided_for_release
 from annotation.services import annotator_status
@@ -18,6 +18,7 @@ from annotation.services.details import DetailChoice, DetailDecisionError, decid
 from annotation.services.tallies import recount_all
 from core.allocation.models import Assignment, AssignmentState
 from core.people.models import AuditEntry
+from research.inference.models import Translator
 from tests.annotation.submitting import submit_captions
 from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_round
@@ -168,6 +169,19 @@ def test_before_its_round_is_accepted_a_caption_is_returned_to_its_author(
     assert f"#caption-{caption.pk}" in page
     assert 'value="leave-out"' not in page
     assert undecided_for_release(round.project) == 0
+
+
+def test_captions_are_listed_with_their_translation_into_english(
+    round: Round, caption: Caption, manager: Client
+) -> None:
+    translator = Translator.objects.create(name="NLLB", backend="fake", source="x", project=round.project)
+    CaptionGloss.objects.create(
+        caption=caption, translator=translator, version="1", text="The poster says a number", made_at=NOW
+    )
+    for _state in ("undecided", "decided"):
+        page = manager.get(reverse("annotation:details-show", args=[round.project.slug])).content.decode()
+        assert page.count("The poster says a number") == 1
+        choose(caption, DetailChoice.KEEP)
 
 
 def test_programs_list_and_decide_as_the_page_does(round: Round, caption: Caption, manager: Client) -> None:
