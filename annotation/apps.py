@@ -51,8 +51,10 @@ class AnnotationConfig(AppConfig):
                 while_writing=work.while_writing,
             )
         )
-        reporting.KINDS["captions"] = reporting.ReportableKind(reportable.described, batches.KIND.skip_task)
-        reporting.KINDS["ratings"] = reporting.ReportableKind(reportable.rated, _skip_rating)
+        reporting.KINDS["captions"] = reporting.ReportableKind(
+            reportable.described, batches.KIND.skip_task, reportable.described_captions
+        )
+        reporting.KINDS["ratings"] = reporting.ReportableKind(reportable.rated, _skip_rating, reportable.rated_captions)
         assigned_work.register("annotation", work.assigned_images, verification.images_being_rated)
         assigned_work.register(TO_REWRITE, feedback.images_to_rewrite)
         personal_data.register(

@@ -26,7 +26,9 @@ class SxsEvalConfig(AppConfig):
         from sxs_eval.services import judging, quality
 
         refusals.register_module("sxs_eval.refusals")
-        reporting.KINDS["pairs"] = reporting.ReportableKind(work.reportable_trial, judging.KIND.skip_task)
+        reporting.KINDS["pairs"] = reporting.ReportableKind(
+            work.reportable_trial, judging.KIND.skip_task, work.captions_of_trials
+        )
         assigned_work.register("sxs_eval", work.assigned_images, work.images_of_worse_captions)
         human_judgements.register("sxs_eval", for_others.human_judgements_of)
         texts.register(TextKind.INSTRUCTIONS, for_others.newest_instructions, level_names)

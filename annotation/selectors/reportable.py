@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from uuid import UUID
 
+from django.db.models import Q
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
-from annotation.models import CaptionItem, Stage, Verdict
+from annotation.models import CaptionItem, CaptionState, Stage, Verdict
 from annotation.permissions import batch_for, ratings_for
-from core.conversation.permissions import ReportableItem
+from core.conversation.permissions import ItemPlace, ReportableItem, SeenCaption, SeenCaptions
 from core.people.models import User
 
 
@@ -34,3 +36,26 @@ def rated(person: User, batch_id: UUID, position: int) -> ReportableItem:
     url = reverse("annotation:verification-show", args=[batch_id])
     round, is_open = batch.round, batch.submitted_at is None
     return ReportableItem(round.project, round.language, verdict.caption.image, url, is_skipped=is_open)
+
+
+def described_captions(_reader: User, places: Collection[ItemPlace]) -> SeenCaptions:
+    """Return the English captions of screen 1."""
+    items = CaptionItem.objects.filter(_among(places)).select_related("english__language")
+    return {(one.batch_id, one.position): [SeenCaption(one.english.text, one.english.language)] for one in items}
+
+
+def rated_captions(_reader: User, places: Collection[ItemPlace]) -> SeenCaptions:
+    """Return captions by other people, with their glosses; none whose author withdrew consent."""
+    verdicts = Verdict.objects.filter(_among(places)).exclude(caption__state=CaptionState.WITHDRAWN)
+    verdicts = verdicts.select_related("caption__round__language", "caption__gloss__translator")
+    return {
+        (one.batch_id, one.position): [
+            SeenCaption(one.caption.text, one.caption.round.language, getattr(one.caption, "gloss", None))
+        ]
+        for one in verdicts
+    }
+
+
+def _among(places: Collection[ItemPlace]) -> Q:
+    """Build a condition that is true at all `places`, and at others of the same batches."""
+    return Q(batch__in={batch for batch, _position in places}, position__in={position for _batch, position in places})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import ClassVar
+from uuid import UUID
 
 from django.conf import settings
 from django.db import models
@@ -72,6 +73,12 @@ class ImageReport(models.Model):
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.reported_id} by {self.person_id}"
+
+    @property
+    def place(self) -> tuple[str, UUID, int]:
+        """The kind of work, the batch, and the position in it."""
+        kind, batch, position = self.item.split(":")
+        return kind, UUID(batch), int(position)
 
 
 class ManagerThread(models.Model):

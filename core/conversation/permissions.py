@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
@@ -39,16 +40,36 @@ class ReportableItem:
 
 
 @dataclass(frozen=True)
+class SeenCaption:
+    """A caption that somebody saw with an image; `gloss` is its translation into English by a machine, if any."""
+
+    text: str
+    language: Language
+    gloss: Any = None
+
+
+ItemPlace = tuple[UUID, int]
+"""A batch and a position in it."""
+SeenCaptions = Mapping[ItemPlace, Sequence[SeenCaption]]
+
+
+def _no_captions(_reader: User, _places: Collection[ItemPlace]) -> SeenCaptions:
+    return {}
+
+
+@dataclass(frozen=True)
 class ReportableKind:
     """A kind of work with images to report.
 
     `find` returns the item at a position of somebody's own batch, or raises Http404. `skip` gives it up for good, in
     the current transaction, and returns False if it was done before; None where nothing is skipped. Repeating it
-    changes nothing.
+    changes nothing. `captions` returns those of items, in the order in which they were seen, for a manager who may read
+    what is said about the images of the items.
     """
 
     find: Callable[[User, UUID, int], ReportableItem]
     skip: Callable[[UUID, User, int, datetime], bool | None]
+    captions: Callable[[User, Collection[ItemPlace]], SeenCaptions] = _no_captions
 
 
 KINDS: dict[str, ReportableKind] = {}

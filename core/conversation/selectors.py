@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from core.conversation.models import (
     ReportedState,
     ThreadMessage,
 )
+from core.conversation.permissions import KINDS, ItemPlace, SeenCaption
 from core.languages.models import Language
 from core.people.models import Membership, Project, Role, User
 from core.people.personal_data import ExportPart
@@ -92,6 +93,20 @@ def reported_images(
         readable = readable.exclude(rule.others(reader, "reported__image"))
     reports = Prefetch("reports", readable.select_related("person", "language"), to_attr="readable")
     return found.select_related("image", "decided_by").prefetch_related(reports).order_by("-reported_at", "-pk")
+
+
+def seen_captions(images: Iterable[Any], *, reader: User) -> dict[int, Sequence[SeenCaption]]:
+    """Return by report the captions that people saw with `reported_images`: of the reports that `reader` may read."""
+    reports: dict[str, dict[ItemPlace, int]] = defaultdict(dict)
+    for report in (report for image in images for report in image.readable):
+        kind, batch, position = report.place
+        reports[kind][batch, position] = report.pk
+    found: dict[int, Sequence[SeenCaption]] = {}
+    for kind, places in reports.items():
+        if kind in KINDS:
+            seen = KINDS[kind].captions(reader, places.keys())
+            found |= {places[place]: captions for place, captions in seen.items() if place in places}
+    return found
 
 
 def page_of(rows: QuerySet[Any], number: str | None, *, is_wanted: bool) -> Page[Any]:

@@ -18,12 +18,13 @@ from core.allocation.models import NOT_SHOWN, AssignmentState, BatchState
 from core.allocation.rules.outlooks import TimedWork
 from core.allocation.selectors import BatchHead, OwnWork, lease_fields, open_and_resumable, pools_with_tasks_for
 from core.compiled_query import CompiledQuery
-from core.conversation.permissions import ReportableItem
+from core.conversation.permissions import ItemPlace, ReportableItem, SeenCaption, SeenCaptions
 from core.images.selectors import ServedImage, served_image
 from core.languages.rules.registry import ENGLISH
 from core.people.models import Role, User
 from core.people.selectors.rates import WorkKey
 from crosslens_metrics.scales import SCALES, Scale
+from research.inference.selectors import assigned_work
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, JudgingBatch, RaterStatus
 from sxs_eval.permissions import batch_for, missing_requirements_of_comparisons
 
@@ -224,6 +225,22 @@ def reportable_trial(rater: User, batch_id: UUID, position: int) -> ReportableIt
         is_on_screen_1=batch.comparison.language_id == ENGLISH,
         is_skipped=trial.choice is None,
     )
+
+
+def captions_of_trials(reader: User, places: Collection[ItemPlace]) -> SeenCaptions:
+    """Return both captions of trials, the left one first, without who or what wrote them.
+
+    The worse caption of a gold pair may be of another image. There is none to read while that one is assigned to
+    `reader`.
+    """
+    batches, positions = zip(*places, strict=True)
+    trials = Judgement.objects.filter(batch__in=batches, position__in=positions)
+    trials = trials.exclude(assigned_work.is_assigned(reader, "gold__other_image"))
+    trials = trials.select_related("pair__base_caption", "pair__test_caption", "gold", "comparison__language")
+    return {
+        (one.batch_id, one.position): [SeenCaption(text, one.comparison.language) for text in one.sides]
+        for one in trials
+    }
 
 
 def work_of(rater: User, now: datetime) -> list[ComparisonWork]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
+from html import unescape
 from random import Random
 from typing import Any
 
@@ -15,7 +17,7 @@ from django.db import connection
 from django.http import Http404
 from django.utils import timezone
 
-from annotation.models import Rating, Stage
+from annotation.models import CaptionGloss, Rating, Stage
 from annotation.selectors.work import items_of, work_of
 from annotation.services import batches, verification
 from annotation.services.round_batches import StaleStateError
@@ -31,6 +33,7 @@ from gapgame.models import TurnOutcome
 from gapgame.services import playing
 from office.recruitment.models import Participant
 from office.recruitment.selectors.work import batches_done
+from research.inference.models import Translator
 from sxs_eval.models import Judgement, TrialKind
 from sxs_eval.services import judging
 from tests.allocation.test_exact_replication import assert_exact
@@ -39,7 +42,16 @@ from tests.annotation.verifying import make_reviewer, make_verification
 from tests.annotation.verifying import take as take_to_rate
 from tests.clients import client_of
 from tests.concurrency import together
-from tests.factories import NOW, make_annotator, make_comparison, make_player, make_rater, make_round, make_season
+from tests.factories import (
+    NOW,
+    make_annotator,
+    make_comparison,
+    make_image,
+    make_player,
+    make_rater,
+    make_round,
+    make_season,
+)
 from tests.recruitment.panel import make_study
 
 pytestmark = pytest.mark.django_db
@@ -350,6 +362,65 @@ class TestPages:
         answered = client.get(f"/projects/{slug}/inbox/", {"shown": "answered", "language": "de"}).content.decode()
         assert "Only grey." in answered
         assert "message to answer" not in client.get("/needs/").content.decode()
+
+    def test_a_manager_reads_the_captions_that_were_seen_with_the_image(self):
+        round = make_round(images=2, replication=3)
+        batch = take(round, make_annotator(round))
+        english = batch.items.get(position=1).english
+        report(batch)
+        submit_captions(round, make_annotator(round), "Was Ann sieht")
+        ratings = make_verification(round, places=1)
+        to_rate = take_to_rate(ratings, make_reviewer(ratings))
+        translator = Translator.objects.create(name="NLLB", backend="fake", source="x", project=round.project)
+        verdict = to_rate.verdicts.exclude(caption__image=english.image).get()
+        caption = verdict.caption
+        CaptionGloss.objects.create(
+            caption=caption, translator=translator, version="1", text="What Ann sees", made_at=NOW
+        )
+        report(to_rate, verdict.position, kind="ratings", reason=ReportReason.LANGUAGE)
+        inbox, api = (f"{start}/projects/{round.project.slug}/inbox/" for start in ("", "/api/v1"))
+        client = client_of(round.project.created_by)
+
+        page = client.get(inbox).content.decode()
+        assert page.count(english.text) == page.count(caption.text) == page.count("What Ann sees") == 1
+        seen = [one["captions"] for row in client.get(f"{api}images/").json()["results"] for one in row["reports"]]
+        assert [{"text": english.text, "language": "en"}] in seen
+        assert [{"text": caption.text, "language": "de"}] in seen
+        both = make_annotator(round, "both")
+        round.project.memberships.create(user=both, role="manager")
+        assert len(images_in(take(round, both))) == 2
+        said = [client_of(both).get(address).content.decode() for address in (inbox, f"{api}images/")]
+        assert [text for text in (english.text, caption.text, "What Ann sees") if text in "".join(said)] == []
+
+    def test_a_manager_reads_both_captions_of_a_pair_and_no_model_s_name(self):
+        comparison = make_comparison(images=1)
+        batch = judging.take_batch(comparison=comparison, person=make_rater(comparison), now=NOW, rng=Random(1))
+        report(batch, kind="pairs")
+
+        page = client_of(comparison.project.created_by).get(f"/projects/{comparison.project.slug}/inbox/")
+        sides = batch.judgements.get(position=1).sides
+        shown = re.findall(r'<span lang="[^"]+"\s+dir="[^"]+">([^<]*)</span>', page.content.decode())
+        assert tuple(map(unescape, shown)) == sides
+        assert comparison.base.name not in page.content.decode()
+        assert comparison.test.name not in page.content.decode()
+
+    def test_the_worse_caption_of_a_gold_pair_is_not_read_while_its_own_image_is_in_hand(self):
+        comparison = make_comparison(images=1)
+        round = make_round(images=1, replication=3, project=comparison.project)
+        gold = comparison.gold_pairs.create(
+            image=make_image(), better="Better", worse="Worse", other_image=round.tasks.get().image
+        )
+        rater = make_rater(comparison)
+        batch = judging.take_batch(comparison=comparison, person=rater, now=NOW, rng=Random(1))
+        about: dict[str, Any] = {"comparison": comparison, "person": rater, "kind": "gold", "scale": comparison.scale}
+        batch.judgements.create(gold=gold, position=9, test_is_left=True, **about)
+        report(batch, 9, kind="pairs")
+        both = make_annotator(round, "both")
+        round.project.memberships.create(user=both, role="manager")
+        inbox = f"/projects/{round.project.slug}/inbox/"
+        assert "Worse" in client_of(both).get(inbox).content.decode()
+        take(round, both)
+        assert "Worse" not in client_of(both).get(inbox).content.decode()
 
     def test_a_manager_who_writes_about_the_image_does_not_read_what_was_said(self):
         round = make_round(images=1, replication=3)

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter
+from drf_spectacular.utils import OpenApiParameter, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,12 +17,12 @@ from core.conversation import services
 from core.conversation.models import ImageReport, ReportedImage, ReportedState
 from core.conversation.permissions import inbox_of, item_for, reported_image_for
 from core.conversation.rules import ReportReason
-from core.conversation.selectors import reported_images
+from core.conversation.selectors import reported_images, seen_captions
 from core.people.api.operations import ApiOperations
 from core.people.api.pagination import ListPart, page
 from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
-from core.people.models import Project
+from core.people.models import Project, User
 from core.people.rules.pseudonyms import pseudonym
 
 api = ApiOperations("inbox")
@@ -34,12 +34,24 @@ class ReportSerializer(serializers.Serializer[Any]):
     comment = serializers.CharField(allow_blank=True, default="", max_length=services.MAX_COMMENT_CHARACTERS)
 
 
+class SeenCaptionSerializer(serializers.Serializer[Any]):
+    text = serializers.CharField()
+    language = serializers.CharField(source="language.tag")
+
+
 class ImageReportSerializer(serializers.ModelSerializer[ImageReport]):
     person = serializers.SerializerMethodField(help_text="A pseudonym.")
+    captions = serializers.SerializerMethodField(
+        help_text="What they saw with the image: the English caption, the one to rate, or both of a pair."
+    )
 
     class Meta:
         model = ImageReport
-        fields = ("person", "language", "reason", "comment", "at")
+        fields = ("person", "language", "reason", "comment", "at", "captions")
+
+    @extend_schema_field(SeenCaptionSerializer(many=True))
+    def get_captions(self, report: ImageReport) -> Any:
+        return SeenCaptionSerializer(self.context["seen"].get(report.pk, ()), many=True).data
 
     def get_person(self, report: ImageReport) -> str:
         return pseudonym(self.context["project"], report.person_id)
@@ -87,7 +99,7 @@ def image_list(request: Request, slug: str) -> Response:
     project = inbox_of(person_asking(request), slug)
     is_waiting = request.query_params.get("answered") != "yes"
     rows = reported_images(project, reader=person_asking(request), is_waiting=is_waiting)
-    return page(request, [ListPart(0, rows)], order=["pk"], show=partial(_shown, project))
+    return page(request, [ListPart(0, rows)], order=["pk"], show=partial(_shown, project, person_asking(request)))
 
 
 @api.post(
@@ -105,5 +117,6 @@ def image_decide(request: Request, slug: str, reported_id: int) -> Response:
     return Response(status=204)
 
 
-def _shown(project: Project, rows: Sequence[ReportedImage]) -> Any:
-    return ReportedImageSerializer(rows, many=True, context={"project": project}).data
+def _shown(project: Project, reader: User, rows: Sequence[ReportedImage]) -> Any:
+    context = {"project": project, "seen": seen_captions(rows, reader=reader)}
+    return ReportedImageSerializer(rows, many=True, context=context).data

@@ -25,6 +25,7 @@ from core.conversation.selectors import (
     messages_for,
     page_of,
     reported_images,
+    seen_captions,
     threads_of,
 )
 from core.images.selectors import served_image
@@ -41,13 +42,16 @@ def inbox_show(request: HttpRequest, slug: str) -> HttpResponse:
     images = page_of(
         reported_images(project, reader=manager, **form.wanted()), number, is_wanted=form.kind_wanted != "questions"
     )
-    said = messages_for(manager, threads)
+    said, seen = messages_for(manager, threads), seen_captions(images, reader=manager)
     context = {
         "project": project,
         "form": form,
         "page": max(threads, images, key=lambda page: page.paginator.num_pages),
         "threads": [(thread, said[thread.pk][-1:]) for thread in threads],
-        "images": [(one, served_image(one.image, manager)) for one in images],
+        "images": [
+            (one, served_image(one.image, manager), [(report, seen.get(report.pk, ())) for report in one.readable])
+            for one in images
+        ],
         "saved": project.saved_answers.all(),
         "saved_form": SavedAnswerForm(),
     }

@@ -19,7 +19,7 @@ register = template.Library()
 
 APP_SHEETS = {
     "annotation": ("annotation", "campaigns", "reports"),
-    "conversation": ("dashboard",),
+    "conversation": ("dashboard", "campaigns"),
     "corpora": ("places", "reports"),
     "dashboard": ("dashboard",),
     "gapgame": ("game", "seasons", "reports"),
