@@ -1,4 +1,4 @@
-"""Who may see and steer an import of files: from (user, slug, id) to the row, or 404."""
+"""Who may see, steer and undo an import of files: from (user, slug, id) to the row, or 404."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 
 from core.images.models import ImportJob, ImportKind
-from core.images.permissions import imports_for
-from core.people.models import Project, User
-from core.people.permissions import READERS, project_for
+from core.images.permissions import imports_for, may_change
+from core.people.models import Project, Role, User
+from core.people.permissions import READERS, ManagersOnlyError, has_role, project_for
+
+OF_MANAGERS = (ImportKind.ITEMS, ImportKind.PEOPLE, ImportKind.CANDIDATES)
+"""Kinds that only managers of the project import, and so only they undo. Images: who may change their collection."""
 
 
 def file_imports_of(user: User | AnonymousUser, project: Project) -> QuerySet[ImportJob]:
@@ -24,3 +27,19 @@ def file_import_for(user: User | AnonymousUser, slug: str, job_id: int) -> Impor
     if job is None:
         raise Http404(_("There is no such import."))
     return job
+
+
+def may_undo(user: User, job: ImportJob) -> bool:
+    """Return whether `user` may now import what every part of `job` brought, whoever imported it."""
+    parts = list(job.parts.select_related("collection"))
+    if any(part.kind in OF_MANAGERS for part in parts):
+        if job.project is None or not has_role(user, job.project, Role.MANAGER):
+            return False
+    collections = {part.collection for part in parts if part.kind == ImportKind.IMAGES and part.collection}
+    return all(may_change(user, collection) for collection in collections)
+
+
+def check_may_undo(user: User, job: ImportJob) -> None:
+    """Raises ManagersOnlyError."""
+    if not may_undo(user, job):
+        raise ManagersOnlyError(_("Only managers of this project can do this."))

@@ -24,7 +24,7 @@ from core.people.models import Membership, Project
 from core.people.permissions import READERS, check_reader, project_for
 from core.people.requests import RefusalsShown, render_part, user_of
 from office.imports.forms import UploadForm, WishForm
-from office.imports.permissions import file_import_for, file_imports_of
+from office.imports.permissions import file_import_for, file_imports_of, may_undo
 from office.imports.selectors import parts_of
 from office.imports.services.file_imports import ImportRefusedError, answer, confirm, start_upload
 from office.imports.services.undoing import UndoRefusedError, ask_to_undo
@@ -81,7 +81,8 @@ def import_show(request: HttpRequest, slug: str, job_id: int) -> HttpResponse:
     """Show what an import would do or did; take answers, and import where nothing is left to say."""
     job = file_import_for(request.user, slug, job_id)
     if job.stage != ImportStage.PREVIEW or job.state != JobState.DONE:
-        return render(request, "imports/import_show.html", _context(job))
+        context = _context(job) | {"may_undo": may_undo(user_of(request), job)}
+        return render(request, "imports/import_show.html", context)
     form = WishForm(request.POST if request.method == "POST" else None, job=job, by=user_of(request))
     if form.is_valid():
         with RefusalsShown(form, ImportRefusedError):

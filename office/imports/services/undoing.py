@@ -21,6 +21,7 @@ from gapgame.models import GapItem, ItemImage, ItemSet
 from gapgame.services.item_imports import made_with_items
 from gapgame.services.items import remove_if_empty
 from office.dashboard.selectors.project_contents import uses_of_images
+from office.imports.permissions import check_may_undo
 from research.inference.models import CaptioningModel, EmbeddingSet, ModelCaption
 from research.inference.selectors.models import forget_counts
 from research.scoring.models import ImportedReferences, ReferenceSet, ReferenceTranslation, Scoring
@@ -41,8 +42,9 @@ class UndoRefusedError(Exception):
 def ask_to_undo(*, job: ImportJob, by: User, now: datetime) -> None:
     """Queue the undoing of an import that is over.
 
-    Raises UndoRefusedError.
+    Raises UndoRefusedError, and ManagersOnlyError if `by` may not import what it brought.
     """
+    check_may_undo(by, job)
     _check(job, now=now)
     over = ImportJob.objects.filter(pk=job.pk, kind=ImportKind.FILES, stage=ImportStage.IMPORT, state__in=OVER)
     with transaction.atomic():
