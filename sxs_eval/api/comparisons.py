@@ -59,6 +59,11 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     replication = serializers.IntegerField(source="comparison.replication", help_text="Judgements per pair.")
     gold_percent = serializers.IntegerField(source="comparison.gold_percent")
     repeat_percent = serializers.IntegerField(source="comparison.repeat_percent")
+    chosen_by = serializers.CharField(
+        source="comparison.chosen_by",
+        allow_blank=True,
+        help_text="The metric by whose scores the models were chosen, * for any other; empty if none were.",
+    )
     awaits_pairs = serializers.BooleanField(
         source="comparison.awaits_pairs", help_text="Whether its pairs are still being made."
     )

@@ -22,6 +22,8 @@ from core.people.api.requested import valid_values, validated_data
 from core.people.api.views import asking_now, person_asking
 from core.people.models import Project, Role
 from core.people.permissions import READERS, project_for
+from crosslens_metrics.reports.evaluation_points import ANY_METRIC
+from crosslens_metrics.scoring import FIGURES
 from sxs_eval import tasks
 from sxs_eval.api.comparisons import ComparisonSerializer, comparison_list, comparison_show
 from sxs_eval.forms.comparisons import (
@@ -57,6 +59,13 @@ NewComparisonsSerializer = form_shape(
         child=serializers.CharField(), required=False, help_text="Tags; by default all in which both have captions."
     ),
     images=serializers.CharField(required=False, allow_blank=True, help_text="An image filter; empty for all images."),
+    chosen_by=serializers.ChoiceField(
+        [ANY_METRIC, *FIGURES],
+        required=False,
+        allow_blank=True,
+        help_text="The metric by whose scores these models were chosen, * for any other; empty if none were. The "
+        "comparison is no evidence for that metric.",
+    ),
 )
 ComparisonSettingsSerializer = form_shape("ComparisonSettings", SettingsForm, filled=None)
 LeftOutSerializer = form_shape("LeftOut", RemovalForm, omit=("scope",))
@@ -84,18 +93,24 @@ class PublishedSerializer(serializers.Serializer[Any]):
 def comparisons_start(request: Request, slug: str) -> Response:
     project, by = project_for(person_asking(request), slug, *READERS), person_asking(request)
     sent = validated_data(NewComparisonsSerializer, request)
-    chosen = filled_form(partial(CollectionForm, project=project, by=by), {"collection": sent.pop("collection")})
-    collection = chosen.cleaned_data["collection"]
+    found = filled_form(partial(CollectionForm, project=project, by=by), {"collection": sent.pop("collection")})
+    collection = found.cleaned_data["collection"]
     described = planning.models_with_captions(project, collection)
     models = filled_form(
         partial(ModelsForm, models=described),
         {"collection": collection.slug, "base": sent.pop("base"), "test": sent.pop("test")},
     )
     about = {"project": project, "collection": collection} | {name: models.cleaned_data[name] for name in _PAIR}
+    chosen_by = sent.pop("chosen_by", "")
     form = _comparison_form(about, sent)
     with refused_as("comparison-refused", services.ComparisonError):
         made, already = services.create_comparisons(
-            languages=form.languages(), setting=form.setting(), by=by, now=timezone.now(), **about
+            languages=form.languages(),
+            setting=form.setting(),
+            chosen_by=chosen_by,
+            by=by,
+            now=timezone.now(),
+            **about,
         )
     tasks.nudge_filling([one.pk for one in made])
     body = {"results": _shown(made), "already": [language.pk for language in already]}

@@ -114,10 +114,12 @@ def create_comparisons(
     setting: ComparisonSetting,
     by: User | None,
     now: datetime,
+    chosen_by: str = "",
 ) -> tuple[list[Comparison], list[Language]]:
-    """Make a comparison in each of `languages`; also return those compared so already.
+    """Make a comparison in each of `languages`; also return those compared so already, which stay as they are.
 
-    So submitting a form twice makes its comparisons once. `fill_comparison` makes their pairs.
+    So submitting a form twice makes its comparisons once. `fill_comparison` makes their pairs. `chosen_by` is the
+    metric whose scores chose the pair of models.
 
     Raises ComparisonError: the two models are one, or the image filter cannot be applied to one of the languages.
     """
@@ -139,9 +141,10 @@ def create_comparisons(
                 collection=collection,
                 setting=setting,
                 by=by,
+                chosen_by=chosen_by,
             )
             made.append(comparison)
-            record_change("comparison.added", comparison, by, now, asdict(setting))
+            record_change("comparison.added", comparison, by, now, asdict(setting) | {"chosen_by": chosen_by})
     return made, already
 
 

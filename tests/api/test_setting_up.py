@@ -92,6 +92,18 @@ def test_models_are_compared_in_all_languages_that_both_have_or_in_those_named(s
 
 
 @pytest.mark.usefixtures("_two_models")
+def test_models_that_a_metric_chose_are_compared_with_its_mark(seeded, mia):
+    models = {row["name"]: row["id"] for row in mia.all_of(address("model-list"))}
+    sent = {"collection": "zoo", "base": models["blip"], "test": models["git"], "seed": 1}
+    wrong = mia.post(address("comparison-list", "lions"), **sent, chosen_by="taste")
+    assert list(wrong.json()["errors"]) == ["chosen_by"]
+    for language, chosen_by in (("fr", "cider-d"), ("de", "*")):
+        about = {"languages": [language], "chosen_by": chosen_by}
+        (made,) = mia.post(address("comparison-list", "lions"), **sent, **about).json()["results"]
+        assert made["chosen_by"] == Comparison.objects.get(pk=made["id"]).chosen_by == chosen_by
+
+
+@pytest.mark.usefixtures("_two_models")
 def test_all_models_are_scored_in_all_languages_by_one_request(seeded, mia):
     answer = mia.post(address("score-list", "lions"), metrics=["cider"])
     assert answer.status_code == 202, answer.json()

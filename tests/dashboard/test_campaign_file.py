@@ -19,7 +19,7 @@ from office.dashboard.formats.campaign_file import CampaignFileError, read_campa
 from office.dashboard.selectors.campaign_file import campaign_of
 from office.dashboard.services.campaign.applying import apply_campaign
 from office.recruitment.models import HourlyRate
-from sxs_eval.models import Instructions
+from sxs_eval.models import Comparison, Instructions
 from sxs_eval.selectors.planning import ComparisonSetting
 from sxs_eval.services.comparisons import create_comparison
 from tests.annotation.submitting import begin_language
@@ -86,6 +86,25 @@ def test_it_makes_an_equal_project_and_then_changes_nothing(project):
     assert (made.slug, second["project"].pop("slug")) == ("egrets", "egrets")
     first["project"].pop("slug")
     assert second == first
+    assert applied(file, made).steps == []
+
+
+def test_that_a_metric_chose_the_models_goes_along_and_is_not_taken_back(project):
+    Comparison.objects.filter(language="cs").update(chosen_by="cider-d")
+    file = file_of(project)
+    marks = {tuple(one["languages"]): one.get("chosen_by") for one in file["comparisons"]}
+    assert marks == {("de",): None, ("cs",): "cider-d"}
+    made = applied(file, None, slug="egrets").project
+    assert campaign_of(made)["comparisons"] == campaign_of(project)["comparisons"]
+    entry = AuditEntry.objects.get(project=made, action="comparison.added", about__endswith=", cs")
+    assert entry.details["chosen_by"] == "cider-d"
+
+    for comparison in file["comparisons"]:
+        comparison["chosen_by"] = "*"
+    paths = {f"comparisons[{number}] ({tag}).chosen_by" for number, tag in enumerate(("de", "cs"))}
+    assert {step.path for step in applied(file, made).refused} == paths
+    for comparison in file["comparisons"]:
+        del comparison["chosen_by"]
     assert applied(file, made).steps == []
 
 

@@ -11,7 +11,9 @@ from annotation.models import Rating
 from annotation.rules.campaign import PILOT_IMAGES, REVIEWERS_PER_CAPTION, VERIFIED_CAPTIONS
 from core.allocation.forms import MAX_BATCH_SIZE, MAX_LEASE_H, MAX_REPLICATION, MIN_LEASE_H
 from core.people.models import OnWithdrawal, Role
+from crosslens_metrics.reports.evaluation_points import ANY_METRIC
 from crosslens_metrics.scales import SCALES, SEVEN_POINTS
+from crosslens_metrics.scoring import FIGURES
 from office.dashboard.selectors.campaign_file import ALL, MAX_VALID_DAYS
 from office.practice.models import PracticeKind
 from office.practice.rules.grading import BETTER, SIMILAR
@@ -194,6 +196,12 @@ _PARTS: Schema = {
             "repeat_percent": _number(**_PERCENT),
             "checks_before_pause": _number(default=CHECKS_BEFORE_PAUSE, most=32767),
             "failures_percent": _number(least=0, most=100, default=FAILURES_PERCENT),
+            "chosen_by": _choice(
+                "a metric",
+                [ANY_METRIC, *FIGURES],
+                f"Metric by whose scores the models were chosen, {ANY_METRIC} for any other; not given if none were. "
+                "The comparison is no evidence for that metric.",
+            ),
         },
         required=("languages", "base", "test", "collection"),
     ),

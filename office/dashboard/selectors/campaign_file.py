@@ -163,6 +163,7 @@ def _examples(
 def comparison_of(comparison: Comparison) -> dict[str, Any]:
     said = {name: getattr(comparison, name) for name in SHARED_BY_COMPARISONS}
     said |= {"base": comparison.base.name, "test": comparison.test.name, "collection": comparison.collection.slug}
+    said |= {"chosen_by": comparison.chosen_by} if comparison.chosen_by else {}
     return {name: value for name, value in (said | _pool_of(comparison.pool)).items() if value is not None}
 
 

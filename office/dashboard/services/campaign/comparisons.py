@@ -49,6 +49,7 @@ def _create(change: CampaignChange, path: str, wanted: Mapping[str, Any], tags: 
         test=names.models[wanted["test"]],
         collection=names.collections[wanted["collection"]],
         setting=ComparisonSetting(lease_s=seconds(wanted["lease_h"]), **setting),  # type: ignore[arg-type]
+        chosen_by=wanted.get("chosen_by", ""),
         **change.who,
     )
     about = {"test": wanted["test"], "base": wanted["base"], "languages": ", ".join(tags)}
@@ -59,8 +60,9 @@ def _compare(change: CampaignChange, path: str, wanted: Mapping[str, Any], compa
     before = comparison_of(comparison)
     names = ("equal_captions", "replication", "batch_size", "lease_h", *ATTENTION)
     why = _("its pairs are made. Remove the comparison and make another, or change the file.")
-    shown = {name: before[name] for name in names}
-    differing = change.compare(path, shown, wanted, fixed={"equal_captions": why})
+    shown = {name: before[name] for name in names} | {"chosen_by": comparison.chosen_by}
+    why_chosen = _("it says how the models were chosen. Remove the key, or change the file.")
+    differing = change.compare(path, shown, wanted, fixed={"equal_captions": why, "chosen_by": why_chosen})
     if "replication" in differing:
         change_replication(comparison=comparison, replication=wanted["replication"], **change.who)
         differing.remove("replication")
