@@ -6,6 +6,7 @@ copying, and those that are no longer in storage, have no file: a list names the
 
 from __future__ import annotations
 
+import json
 import tarfile
 import zipfile
 from collections import Counter
@@ -15,13 +16,16 @@ from io import BytesIO
 from itertools import islice
 from tempfile import TemporaryFile
 from typing import IO, Any, cast
+from uuid import UUID
 
 from annotation.formats.captions import images_with_captions
 from annotation.selectors.caption_rows import IMAGE
 from core.images.models import Image
 from core.images.rules.attributions import FIELDS, may_be_copied
-from core.images.services.file_storage import largest_size
+from core.images.rules.sizes import sizes_of
+from core.images.services.file_storage import read_size
 from office.exports.formats.tables import pieces_of
+from office.exports.selectors.moments import one_moment
 from office.exports.selectors.tables import ExportWish
 from tabular.downloads import json_line
 
@@ -37,7 +41,7 @@ class ExportedImage:
     name: str
     about: dict[str, Any]
     content: bytes | None
-    reason: str = ""
+    reason: str
 
     @property
     def not_copied_line(self) -> bytes:
@@ -98,6 +102,19 @@ def as_image_folder(wish: ExportWish) -> Iterator[bytes]:
 
 
 def _images(wish: ExportWish) -> Iterator[ExportedImage]:
+    """Yield the images with what was said of each at one moment: before the first file is read, which take long."""
+    with TemporaryFile() as lines:
+        with one_moment():
+            lines.writelines(json_line(line).encode() for line in _described(wish))
+        lines.seek(0)
+        for line in lines:
+            name, about, public_id, size, reason = json.loads(line)
+            content = None if reason else read_size(UUID(public_id), size)
+            yield ExportedImage(name, about, content, reason or "not in storage")
+
+
+def _described(wish: ExportWish) -> Iterator[tuple[str, dict[str, Any], str, int, str]]:
+    """Yield of each image its name, what is known and was said of it, its file, and why that may not be copied."""
     described = images_with_captions(
         wish.project, ["text"], until=wish.until, images=wish.images, languages=wish.languages
     )
@@ -113,9 +130,8 @@ def _images(wish: ExportWish) -> Iterator[ExportedImage]:
             # In a second collection of the project, an image has other captions.
             name = f"{image.sha256}-{seen[image.sha256]}" if image.sha256 in seen else image.sha256
             seen[image.sha256] += 1
-            content = largest_size(image) if may_be_copied(image.licence) else None
-            reason = "not in storage" if may_be_copied(image.licence) else "licence"
-            yield ExportedImage(name, about, content, reason)
+            size = max(sizes_of(image.width, image.height))
+            yield name, about, image.public_id.hex, size, "" if may_be_copied(image.licence) else "licence"
 
 
 def _add(archive: tarfile.TarFile, name: str, content: IO[bytes], size: int) -> None:

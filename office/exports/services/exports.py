@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from tempfile import TemporaryFile
 
-from django.db import connection
 from django.utils.translation import gettext as _
 
 from core.people.models import User
 from core.people.services import audit_log
 from office.exports.formats import captions, images, tables
+from office.exports.selectors.moments import one_moment
 from office.exports.selectors.tables import TABLES, ExportError, ExportTable, ExportWish, comparisons_of, table_of
 from sxs_eval.selectors.results import complete_images_of
 from sxs_eval.services.comparisons import record_looks
@@ -66,9 +65,8 @@ class ExportFile:
     pieces: Iterator[bytes]
 
 
-BY_TIME = frozenset({CAPTIONS, "ratings", "judgements"})
-"""Tables whose rows are chosen by when they were submitted, so that they are of one moment however long it takes."""
-BEGIN = {"postgresql": "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", "sqlite": "BEGIN"}
+WITH_IMAGES = frozenset({"huggingface-images", "webdataset"})
+"""Formats that read all rows at one moment by themselves, and then send image after image."""
 
 
 def export(wish: ExportWish) -> Iterator[bytes]:
@@ -76,7 +74,7 @@ def export(wish: ExportWish) -> Iterator[bytes]:
 
     Raises ExportError, ImageFilterError or SeasonNotClosedError: mostly before anything is written.
     """
-    return _pieces(wish) if wish.what in BY_TIME else _at_one_moment(wish)
+    return _pieces(wish) if wish.format in WITH_IMAGES else _at_one_moment(wish)
 
 
 def _at_one_moment(wish: ExportWish) -> Iterator[bytes]:
@@ -85,23 +83,6 @@ def _at_one_moment(wish: ExportWish) -> Iterator[bytes]:
         with one_moment():
             file.writelines(_pieces(wish))
         yield from tables.pieces_of(file)
-
-
-@contextmanager
-def one_moment() -> Iterator[None]:
-    """Read only what there is now, whatever people change meanwhile, and keep nobody from changing it.
-
-    `transaction.atomic` would see later changes on PostgreSQL, and keep everybody from writing on SQLite.
-    """
-    if connection.in_atomic_block:
-        yield
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(BEGIN[connection.vendor])
-        try:
-            yield
-        finally:
-            cursor.execute("ROLLBACK")
 
 
 def _pieces(wish: ExportWish) -> Iterator[bytes]:
