@@ -10,7 +10,7 @@ from django.db import transaction
 
 from annotation.services import projects
 from annotation.tasks import nudge_filling as nudge_rounds
-from core.people.models import Project, User
+from core.people.models import Membership, Project, Role, User
 from office.dashboard.services.campaign.changes import CampaignChange, refusals_at
 from office.dashboard.services.campaign.comparisons import apply_comparisons
 from office.dashboard.services.campaign.languages import apply_languages
@@ -53,6 +53,8 @@ def apply_campaign(
     names = CampaignNames(project, by=by)
     names.check(campaign)
     with transaction.atomic():
+        if project is not None:
+            _wait_for_others(project)
         change = _change_of(project, campaign, names, slug=slug, by=by, now=now)
         apply_texts(change, campaign)
         for name, apply in PARTS.items():
@@ -66,6 +68,16 @@ def apply_campaign(
         nudge_rounds(change.project.rounds.filter(awaits_tasks=True).values_list("pk", flat=True))
         nudge_comparisons(awaiting.values_list("pk", flat=True))
     return change
+
+
+def _wait_for_others(project: Project) -> None:
+    """Wait until no other file is being applied to `project`: both would find the same invitations lacking.
+
+    Its managers' memberships come before all that a file changes in docs/decisions/0039; the project's log comes last.
+    """
+    managers = Membership.objects.filter(project=project, role=Role.MANAGER)
+    list(managers.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
+    project.refresh_from_db()
 
 
 def _change_of(
