@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
+from django.core.exceptions import ValidationError as DjangoValidationError
+from django.core.validators import ProhibitNullCharactersValidator, validate_email
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from core.people.models import Project
-from office.dashboard.formats.campaign_schema import CAMPAIGN, POOL_DEFAULTS, Schema
+from office.dashboard.formats.campaign_schema import CAMPAIGN, MAX_SEED, POOL_DEFAULTS, Schema
 from office.dashboard.selectors.campaign_file import campaign_of
 
 if TYPE_CHECKING:
-    from jsonschema import ValidationError
+    from jsonschema import Draft7Validator, ValidationError
 
 MAX_BYTES = 1_000_000
+MAX_BITS = 1000
 CONTENT_TYPE = "application/toml"
 ROUND_TABLES = ("pilot", "pilot_rating", "main", "verification")
 TYPES = {
@@ -50,7 +54,7 @@ def read_campaign(content: bytes) -> dict[str, Any]:
         said = tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise CampaignFileError([_("The file is not UTF-8. Save it as UTF-8.")]) from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise CampaignFileError([_("This is not TOML: %(reason)s.") % {"reason": error}]) from error
     return completed(said)
 
@@ -68,10 +72,10 @@ def completed(said: dict[str, Any]) -> dict[str, Any]:
 
 
 def _problems(said: Mapping[str, Any]) -> Iterator[str]:
-    # Only here: it takes a tenth of a second, and nothing else needs it.
-    from jsonschema import Draft7Validator
-
-    found = sorted(Draft7Validator(CAMPAIGN).iter_errors(said), key=lambda error: [str(one) for one in error.path])
+    if unreadable := list(_unreadable(said)):
+        yield from unreadable
+        return
+    found = sorted(_validator().iter_errors(said), key=lambda error: [str(one) for one in error.path])
     for error in found:
         yield from _in_words(error)
     rounds = said.get("rounds", {})
@@ -79,6 +83,43 @@ def _problems(said: Mapping[str, Any]) -> Iterator[str]:
         for name in ("collection", "captioners"):
             if name not in language and name not in rounds:
                 yield missing(f"languages[{number}].{name}", "or rounds." + name)
+
+
+def _unreadable(value: Any, *path: str | int) -> Iterator[str]:
+    """Say what no key takes: texts that databases cannot store, and numbers of more digits than are ever written out."""
+    if isinstance(value, dict | list):
+        for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _unreadable(one, *path, key)
+    elif isinstance(value, str) and "\0" in value:
+        yield f"{path_of(path)}: {ProhibitNullCharactersValidator.message}"
+    elif isinstance(value, int) and value.bit_length() > MAX_BITS:
+        yield f"{path_of(path)}: …; {_('at most')} {MAX_SEED}."
+
+
+def _validator() -> Draft7Validator:
+    """Return what checks a campaign: as Draft 7 says, but not a number is below all, and whole numbers have no point."""
+    # Only here: it takes a tenth of a second, and nothing else needs it.
+    from jsonschema import Draft7Validator, FormatChecker, ValidationError
+    from jsonschema.validators import extend
+
+    def minimum(_validator: Any, least: float, value: Any, _schema: Schema) -> Iterator[ValidationError]:
+        if isinstance(value, int | float) and not value >= least:
+            yield ValidationError("")
+
+    def pattern(_validator: Any, wanted: str, value: Any, _schema: Schema) -> Iterator[ValidationError]:
+        # `search`, as Draft 7 has it, would let through a line end after `$`.
+        if isinstance(value, str) and not re.fullmatch(wanted, value):
+            yield ValidationError("")
+
+    def is_address(value: object) -> bool:
+        validate_email(str(value))
+        return True
+
+    formats = FormatChecker(formats=())
+    formats.checks("email", raises=DjangoValidationError)(is_address)
+    types = Draft7Validator.TYPE_CHECKER.redefine("integer", lambda _types, value: type(value) is int)
+    kind = extend(Draft7Validator, {"minimum": minimum, "pattern": pattern}, type_checker=types)
+    return kind(CAMPAIGN, format_checker=formats)
 
 
 def missing(path: str, what: str = "") -> str:

@@ -19,12 +19,15 @@ from office.practice.models import PracticeKind
 from office.practice.rules.grading import BETTER, SIMILAR
 from office.recruitment.models import MAX_ADDRESS_CHARACTERS, WorkRole
 from office.recruitment.rules.panels import PanelKind
+from research.selection.rules.image_filters import MAX_FILTER_CHARACTERS
 from sxs_eval.models import EqualCaptions
 from sxs_eval.rules.judging import CHECKS_BEFORE_PAUSE, FAILURES_PERCENT
 
 Schema = dict[str, Any]
 
 MAX_INTEGER = 2**31 - 1
+MAX_SEED = 2**63 - 1
+MAX_AMOUNT = 999_999.99
 DIALECT = "http://json-schema.org/draft-07/schema#"
 
 
@@ -46,9 +49,8 @@ def _text(description: str = "", *, longest: int = 0, shortest: int = 0, **more:
     return {"type": "string", **limits, **({"minLength": shortest} if shortest else {}), **_about(description), **more}
 
 
-def _number(description: str = "", *, least: int = 1, most: int | None = None, **more: Any) -> Schema:
-    limits = {"minimum": least} | ({} if most is None else {"maximum": most})
-    return {"type": "integer", **limits, **_about(description), **more}
+def _number(description: str = "", *, least: int = 1, most: int = MAX_INTEGER, **more: Any) -> Schema:
+    return {"type": "integer", "minimum": least, "maximum": most, **_about(description), **more}
 
 
 def _choice(title: str, values: list[Any], description: str = "", **more: Any) -> Schema:
@@ -78,8 +80,8 @@ _ROUND = _POOL | {"qualified_only": _flag("Whether only qualified people get new
 
 def _rating_round(captions: int | str) -> Schema:
     drawn = {
-        "title": f"a number of captions, or “{ALL}”",
-        "anyOf": [{"type": "integer", "minimum": 1}, {"const": ALL}],
+        "title": f"a number of captions from 1 to {MAX_INTEGER}, or “{ALL}”",
+        "anyOf": [_number(), {"const": ALL}],
         "description": "Captions to rate, one for each image, drawn at random.",
         "default": captions,
     }
@@ -90,7 +92,7 @@ def _rating_round(captions: int | str) -> Schema:
 _ROUNDS: Schema = {
     "collection": _SLUG | {"description": "Short name of the collection, as in its address."},
     "captioners": _MODELS | {"description": "Models whose English captions are rated."},
-    "seed": {"type": "integer", "description": "For what is drawn at random; drawn itself if it is not given."},
+    "seed": _number("For what is drawn at random; drawn itself if it is not given.", least=-MAX_SEED, most=MAX_SEED),
     **_POOL,
     "pilot": _table(
         _ROUND
@@ -129,10 +131,11 @@ def _practice(more: Schema, *required: str) -> Schema:
 
 _PERCENT: Schema = {"least": 0, "most": 50, "default": 0}
 _ADDRESS = _text("An address of the panel.", longest=MAX_ADDRESS_CHARACTERS, pattern="^(https://.+)?$", default="")
-_MONEY: Schema = {"type": "number", "minimum": 0}
+_MONEY: Schema = {"type": "number", "minimum": 0, "maximum": MAX_AMOUNT}
 _CURRENCY = _text("Three letters, such as GBP.", pattern="^[A-Z]{3}$", title="a currency of three letters")
 _PARAMETER = _text(pattern=r"^[\w.-]{0,50}$", title="a name of a parameter")
-_TAGS = {"type": "array", "items": _TAG, "default": []}
+_TAGS = {"type": "array", "items": _TAG, "default": [], "uniqueItems": True, "title": "a list that names each once"}
+_EMAIL: Schema = {"title": "an e-mail address", "anyOf": [{"const": ""}, {"format": "email"}]}
 
 _PARTS: Schema = {
     "project": _table(
@@ -164,7 +167,7 @@ _PARTS: Schema = {
     "practice": _table(
         {
             PracticeKind.RATING.value: _practice(
-                {"answer": _LEVEL, "also_right": {"type": "array", "items": _LEVEL, "default": []}}, "answer"
+                {"answer": _LEVEL, "also_right": _TAGS | {"items": _LEVEL}}, "answer"
             ),
             PracticeKind.WRITING.value: _practice(
                 {"mentions": {"type": "array", "items": _text("Words for one thing, with | between."), "default": []}}
@@ -185,8 +188,8 @@ _PARTS: Schema = {
             "test": _text("Name of the test model.", shortest=1),
             "collection": _SLUG,
             "subset": _number("How many images are drawn by the seed; all if it is not given."),
-            "images": _text("An image filter; empty for all.", default=""),
-            "seed": {"type": "integer", "default": 0},
+            "images": _text("An image filter; empty for all.", longest=MAX_FILTER_CHARACTERS, default=""),
+            "seed": _number(least=-MAX_SEED, most=MAX_SEED, default=0),
             "scale": _choice("a scale", list(SCALES), default=SEVEN_POINTS.points),
             "equal_captions": _choice("a rule", EqualCaptions.values, default=EqualCaptions.SHOWN.value),
             "replication": _POOL["replication"] | {"default": 3},
@@ -209,7 +212,7 @@ _PARTS: Schema = {
         {
             "role": _choice("a role", Role.values),
             "languages": _TAGS,
-            "email": _text("The link is sent there.", longest=254, default=""),
+            "email": _text("The link is sent there.", longest=254, default="", **_EMAIL),
             "note": _text(longest=200, default=""),
             "places": _number(most=MAX_INTEGER, default=1),
             "valid_days": _number(most=MAX_VALID_DAYS, default=14),
