@@ -54,7 +54,7 @@ def main() -> None:
         sys.stderr.write("Stopped before the end.\n")
         sys.exit(INTERRUPTED)
     except ModuleNotFoundError as error:
-        from office.operations.rules.missing_packages import how_to_install
+        from core.jobs.rules.missing_packages import how_to_install
 
         if "--traceback" in sys.argv or not (how := how_to_install(error)):
             raise

@@ -14,7 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from crosslens_metrics import __version__
-from office.operations.rules.missing_packages import EXTRAS
+from core.jobs.rules.missing_packages import EXTRAS
 from tests.servers import ROOT
 
 FILES = {

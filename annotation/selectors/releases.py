@@ -11,9 +11,12 @@ from core.allocation.models import Batch, BatchState
 from core.images.models import CollectionImage, Image
 from core.images.selectors.attributions import lacks_author, lacks_licence
 from core.jobs.models import OPEN_STATES, JobState
+from core.jobs.rules.missing_packages import how_to_install_if_missing
 from core.people.models import Project
 
 IMAGES_NAMED = 20
+WRITES_TABLES = "pyarrow"
+"""The package that writes the tables of a release, which is in the extra `research`."""
 
 
 def released_rounds(project: Project) -> list[Round]:
@@ -45,6 +48,8 @@ def images_left_out(project: Project) -> list[list[str]]:
 
 def missing_for_release(project: Project) -> list[str]:
     """Return why no release is possible now, each with what to do; empty if one is."""
+    if how := how_to_install_if_missing(WRITES_TABLES):
+        return [how]
     rounds = released_rounds(project)
     if not rounds:
         return [_("No main round has been accepted yet. A language is released once its main round is accepted.")]

@@ -31,6 +31,7 @@ from annotation.rules.releases import LICENCES
 from annotation.selectors.releases import images_left_out, missing_for_release
 from annotation.services.release_contents import FORMAT, ReleaseNotPossibleError
 from core.images.services import file_storage
+from core.jobs.rules.missing_packages import how_to_install
 from core.jobs.services import leases
 from core.jobs.services.leases import LEASE, NUDGE_AFTER, LeaseLostError
 from core.people.models import Project, User, WebhookEvent
@@ -251,6 +252,11 @@ def build(*, release_id: int, clock: Clock) -> Release | None:
             _build(release, clock)
         except ReleaseNotPossibleError as reason:
             _finish(release, now=clock(), error=str(reason))
+        except ModuleNotFoundError as error:
+            # Workers may lack a package that the web server has.
+            if not (how := how_to_install(error)):
+                raise
+            _finish(release, now=clock(), error=how)
         except OSError as error:
             log.exception("Release %s could not be stored.", release.pk)
             said = _("The files could not be written (%(error)s). Ask the administrator of this site.")

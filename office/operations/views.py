@@ -18,7 +18,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from core.people.api.answers import is_api, problem_outside
 from office.operations.rules.disk import NO_ROOM, RETRY_AFTER_S, is_full
-from office.operations.rules.missing_packages import how_to_install
+from core.jobs.rules.missing_packages import how_to_install
 from office.operations.services.metrics import exposition
 from office.operations.services.readiness import OK, readiness
 

@@ -9,7 +9,7 @@ from django.test import Client, RequestFactory
 
 import manage
 from office.operations import views
-from office.operations.rules.missing_packages import how_to_install
+from core.jobs.rules.missing_packages import how_to_install
 
 
 @pytest.fixture

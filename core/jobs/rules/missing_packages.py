@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from django.utils.translation import gettext as _
 
 EXTRAS = {
@@ -10,6 +12,11 @@ EXTRAS = {
     "psycopg": "server", "redis": "server", "storages": "server",
 }  # fmt: skip
 """By the name under which it is imported."""
+
+
+def how_to_install_if_missing(package: str) -> str:
+    """Return what the user can do if `package` is not installed, before something begins that needs it; else empty."""
+    return "" if find_spec(package) else how_to_install(ModuleNotFoundError(name=package))
 
 
 def how_to_install(error: BaseException | None) -> str:

@@ -1,0 +1,1 @@
+"""Rules from values alone."""
