@@ -1,4 +1,4 @@
-"""Show managers and researchers a project: rounds, progress, images, captions, ratings, feedback and quality.
+"""Show managers and researchers a project: rounds, progress, captions, ratings, feedback and quality.
 
 Lists go by the rounds of the project, each in the order of an index, so that a page costs the same however many
 captions there are. Authors have the same pseudonyms as in the files.
@@ -27,8 +27,6 @@ from annotation.selectors import overview
 from annotation.selectors.quality import APPENDIX_COUNTS
 from annotation.selectors.statistics import LanguageStatistics, filtered_statistics, live_statistics
 from core.allocation.models import AssignmentState
-from core.images.api.shapes import ImageSerializer, image_shown
-from core.images.models import CollectionImage
 from core.languages.models import Language
 from core.people.api.operations import ApiOperations
 from core.people.api.pagination import ListPart, many_shown, page
@@ -81,26 +79,6 @@ def round_show(request: Request, slug: str, round_id: int) -> Response:
 def progress_show(request: Request, slug: str) -> Response:
     progress = overview.project_progress(readable_project(request, slug), now=timezone.now())
     return Response(shapes.ProgressSerializer(progress).data)
-
-
-@api.list(
-    "images",
-    "The images of a project",
-    "ImagePage",
-    ImageSerializer,
-    description="The images of all collections that its rounds use.",
-)
-def image_list(request: Request, slug: str) -> Response:
-    user, project = person_asking(request), readable_project(request, slug)
-    collections = Round.objects.filter(project=project).order_by("collection").values_list("collection", flat=True)
-    entries = CollectionImage.objects.select_related("image", "collection")
-    parts = (ListPart(pk, entries.filter(collection=pk)) for pk in collections.distinct())
-    return page(
-        request,
-        parts,
-        order=["position", "pk"],
-        show=lambda rows: [image_shown(entry, user) for entry in rows],
-    )
 
 
 @api.list(

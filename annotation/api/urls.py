@@ -52,7 +52,6 @@ urlpatterns = [
     path(f"{PROJECT}/progress/", managing.progress_show, name="progress-show"),
     path(f"{PROJECT}/statistics/", managing.statistics_show, name="statistics-show"),
     path(f"{PROJECT}/quality/", managing.quality_show, name="quality-show"),
-    path(f"{PROJECT}/images/", managing.image_list, name="image-list"),
     path(f"{PROJECT}/captions/", managing.caption_list, name="caption-list"),
     path(f"{PROJECT}/ratings/", managing.rating_list, name="rating-list"),
     path(f"{PROJECT}/verdicts/", managing.verdict_list, name="verdict-list"),

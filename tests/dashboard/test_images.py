@@ -9,8 +9,10 @@ from django.urls import reverse
 
 from annotation.services.campaign import LanguageBeginning
 from core.people.models import Project, Role
+from core.people.rules.pseudonyms import pseudonym
 from office.dashboard.pages.images import initials_of
 from tests.annotation.submitting import begin_language, submit_captions
+from tests.api.seeded import Program
 from tests.clients import client_of
 from tests.factories import (
     NOW,
@@ -63,6 +65,34 @@ def test_filters_narrow_it_down(project):
     assert len(table(project, person=str(ann.pk))) == 2
     assert len(table(project, language="cs", person=str(ann.pk))) == 0
     assert len(table(project, find="-00001")) == 1
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"state": "none"},
+        {"state": "lacking"},
+        {"state": "all", "language": "de"},
+        {"person": "ann"},
+        {"language": "cs", "person": "ann"},
+        {"find": "-00001"},
+        {"find": "-00001", "state": "some"},
+        {},
+    ],
+)
+def test_programs_filter_as_the_page_does(project, query):
+    ann = project.memberships.get(role=Role.ANNOTATOR).user
+    on_page = query | ({"person": str(ann.pk)} if "person" in query else {})
+    sent = query | ({"person": pseudonym(project, ann.pk)} if "person" in query else {})
+    found = Program(project.created_by).all_of(reverse("api:image-list", args=["herons"]), limit=2, **sent)
+    assert {image["key"] for image in found} == {row.key for row in table(project, **on_page)}
+
+
+def test_programs_are_told_which_filters_there_are(project):
+    program, images = Program(project.created_by), reverse("api:image-list", args=["herons"])
+    for name, value, status in (("state", "x", 422), ("language", "x", 422), ("person", "x", 404), ("stat", "x", 422)):
+        assert program.get(images, **{name: value}).status_code == status
+    assert program.get(images, find="\0").status_code == 200
 
 
 def test_researchers_do_not_see_who_wrote(project):

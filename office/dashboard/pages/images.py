@@ -18,12 +18,11 @@ from core.images.selectors import served_image
 from core.languages.models import Language
 from core.people.models import User
 from core.people.pages import address
-from office.dashboard.selectors.images import ImageRow, ProjectImages
+from office.dashboard.selectors.images import ALL, LACKING, NONE, SOME, ImageRow, ProjectImages
 from tabular import tables
 from tabular.tables import NO_VALUE, TEXT, PageTable, TableColumn, for_readers, isolated, link, long_note, note, parts
 
 PER_PAGE = 50
-NONE, SOME, LACKING, ALL = "none", "some", "lacking", "all"
 
 
 def images_page(images: ProjectImages, query: QueryDict, *, viewer: User, manages: bool) -> dict[str, Any]:
@@ -31,9 +30,9 @@ def images_page(images: ProjectImages, query: QueryDict, *, viewer: User, manage
     people = {one.pk: one for one in images.authors} if manages else {}
     language = query.get("language", "") if query.get("language", "") in images.tags else ""
     person = next((pk for pk in people if str(pk) == query.get("person")), None)
-    state, wanted = query.get("state", ""), 1 if language else len(images.tags)
-    found = images.rows(find=query.get("find", ""), language=language, person=person)
-    rows = [row for row in found if _is_in(row, state, wanted) and (person is None or row.captions)]
+    rows = images.found(
+        find=query.get("find", ""), language=language, person=person, state=query.get("state", "")
+    )
     columns = _columns(images.project.slug, people, viewer)
     order = tables.asked_order(query, columns)
     page = Paginator(tables.in_order(rows, columns, order), PER_PAGE).get_page(query.get("page"))
@@ -52,15 +51,6 @@ def images_page(images: ProjectImages, query: QueryDict, *, viewer: User, manage
             (ALL, _("Described in all languages")),
         ],
     }
-
-
-def _is_in(row: ImageRow, state: str, wanted: int) -> bool:
-    return {
-        NONE: not row.captions,
-        SOME: row.captions > 0,
-        LACKING: row.languages < wanted,
-        ALL: row.languages >= wanted,
-    }.get(state, True)
 
 
 def _columns(slug: str, people: Mapping[int, User], viewer: User) -> Sequence[TableColumn[ImageRow]]:

@@ -19,6 +19,10 @@ from research.inference.models import ModelCaption
 from sxs_eval.models import Comparison, Judgement, Pair, TrialKind
 
 
+NONE, SOME, LACKING, ALL = "none", "some", "lacking", "all"
+"""Whether an image is described at all, and in all languages of the project, or in the one that is asked for."""
+
+
 @dataclass
 class ImageWork:
     """What was done with an image: tags of languages by person, and how often each level was given."""
@@ -75,6 +79,14 @@ class ProjectImages:
         images = self.entries.values("image")
         return ModelCaption.objects.in_use().filter(usable_in(self.project, "model__"), image__in=images).order_by()
 
+    def found(
+        self, *, find: str = "", language: str = "", person: int | None = None, state: str = ""
+    ) -> list[ImageRow]:
+        """Return the images with all words of `find`, of which a person wrote, and that are in a state, if given."""
+        wanted = 1 if language else len(self.tags)
+        rows = self.rows(find=find, language=language, person=person)
+        return [row for row in rows if _is_in(row, state, wanted) and (person is None or row.captions)]
+
     def rows(self, *, find: str = "", language: str = "", person: int | None = None) -> list[ImageRow]:
         """Count what there is of each image: in one language or by one person, where they are given."""
         captions, models, comparisons = self.captions, self.model_captions, self.comparisons
@@ -90,7 +102,7 @@ class ProjectImages:
         pairs = Pair.objects.filter(comparison__in=comparisons).order_by()
         compared = dict(pairs.values_list("image").annotate(Count("pk")))
         entries = self.entries
-        for word in find.split():
+        for word in find.replace("\0", " ").split():
             named = Q(key__icontains=word) | Q(file_name__icontains=word) | Q(image__title__icontains=word)
             entries = entries.filter(named)
         return [
@@ -130,3 +142,12 @@ class ProjectImages:
         for image, number in judged.values_list("pair__image").annotate(Count("pk")):
             work[image].judgements = number
         return work
+
+
+def _is_in(row: ImageRow, state: str, wanted: int) -> bool:
+    return {
+        NONE: not row.captions,
+        SOME: row.captions > 0,
+        LACKING: row.languages < wanted,
+        ALL: row.languages >= wanted,
+    }.get(state, True)
