@@ -22,6 +22,7 @@ from sxs_eval.models import Comparison
 WHATS = {
     "captions": _("Captions that count"),
     "ratings": _("Ratings of captions by reviewers"),
+    "model-captions": _("Captions by models"),
     "judgements": _("Judgements of pairs"),
     "scores": _("Scores"),
     "image-scores": _("Scores of each image"),

@@ -12,11 +12,12 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from core.people.models import Project
-from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, recognise
+from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, recognise
 from gapgame.selectors import turns
 from office.exports.selectors import tables
 from office.exports.services.exports import CAPTION_FORMATS, SUFFIXES, TABLE_FORMATS
 from office.recruitment import pages
+from research.inference.models import CaptioningModel, ModelCaption
 from research.scoring.formats import scores
 from tests.annotation.released import Campaign
 from tests.exported import exported_text
@@ -59,6 +60,20 @@ def test_what_comes_in_again_by_the_import_is_equal(campaign, media, format, tmp
     assert len(said(again)) == 4
 
 
+@pytest.mark.parametrize("format", sorted(TABLE_FORMATS))
+def test_captions_by_models_come_in_again_without_being_told_what_they_are(campaign, media, format, tmp_path):
+    path = tmp_path / f"all.{format}"
+    call_command("export", "harbours", "--what", "model-captions", "--format", format, "--output", str(path),
+                 stderr=io.StringIO())  # fmt: skip
+    written = ModelCaption.objects.filter(model__name=campaign.model.name).values_list("language", "image", "text")
+    before = set(written)
+    (file,) = recognise([path]).files
+    assert (file.kind, len(before)) == (MODEL_CAPTIONS, 4)
+    CaptioningModel.objects.update(name="the first")
+    call_command("import", str(path), "--collection", campaign.collection.slug, stdout=io.StringIO())
+    assert set(written.all()) == before
+
+
 def test_pycocotools_finds_the_captions_of_each_image(campaign, tmp_path, capsys):
     from pycocotools.coco import COCO
 
@@ -91,7 +106,7 @@ COLUMNS_OF = {
 }
 
 
-@pytest.mark.parametrize("what", sorted(tables.TABLES.keys() - {"captions", "judgements"}))
+@pytest.mark.parametrize("what", sorted(tables.TABLES.keys() - {"captions", "judgements", "model-captions"}))
 def test_tables_that_do_not_come_in_again_are_refused_by_name(what, tmp_path):
     columns = list(COLUMNS_OF[what])
     (tmp_path / "table.csv").write_text(f"{','.join(columns)}\n{','.join('1' * len(columns))}\n")

@@ -114,6 +114,19 @@ def test_a_manager_gets_no_file_about_images_that_they_have_assigned_themselves(
     assert client.get(address)["Content-Type"] == "application/jsonl; charset=utf-8"
 
 
+def test_nor_do_they_get_what_models_wrote_about_these_images(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_screen_2_and_manager_of_another_project(world)
+    client.force_login(world.annotator)
+    page = export_address("project-b", "model-captions", "jsonl")
+    by_program = f"/api/v1/projects/project-b/export/?{page.partition('?')[2]}"
+    assert client.get(page).status_code == 422
+    assert client.get(by_program).json()["code"] == "images-assigned"
+    monkeypatch.setattr(assigned_work, "_kinds", {})
+    assert client.get(page).status_code == 200
+
+
 def test_pages_of_models_would_tell_if_nothing_were_known_to_be_assigned(
     world: World, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,7 @@ from core.people.rules.pseudonyms import pseudonym
 from gapgame.formats.turn_files import turn_rows
 from gapgame.models import Season
 from gapgame.selectors.turns import COLUMNS as TURN_COLUMNS
+from office.dashboard.selectors.images import ProjectImages
 from office.recruitment.pages import COLUMNS as TIME_COLUMNS
 from office.recruitment.pages import named_rows
 from office.recruitment.selectors.costs import cost_rows
@@ -144,6 +145,34 @@ def _rating_rows(project: Project, counted: QuerySet[Verdict]) -> Iterator[Seque
         yield keys_of[collection].get(image, digest), tag, *names, *rest, as_iso(rated), rating_ms
 
 
+MODEL_CAPTION_COLUMNS: Mapping[str, str] = {
+    "sha256": "image__sha256",
+    "language": "language",
+    "model": "model__name",
+    "caption": "text",
+    "written_at": "created_at",
+}
+"""Columns of models' captions after the key of the image, and where they are stored."""
+
+
+def _model_captions(wish: ExportWish) -> ExportTable:
+    """Captions of the project's images by models that it may use, except those that are switched off."""
+    images = ProjectImages(wish.project)
+    return ExportTable(("image", *MODEL_CAPTION_COLUMNS), _model_caption_rows(images, wish.languages))
+
+
+def _model_caption_rows(images: ProjectImages, languages: Sequence[str]) -> Iterator[Sequence[Any]]:
+    in_order = images.entries.order_by("-collection", "-position").values_list("image", "key")
+    # Of an image in several collections the key in the first comes last, and so wins.
+    keys = dict(in_order.iterator(chunk_size=ROWS_AT_ONCE))
+    captions = images.model_captions.filter(language__in=languages) if languages else images.model_captions
+    rows = captions.order_by("model__name", "model", "language", "image").values_list(
+        "image", *MODEL_CAPTION_COLUMNS.values()
+    )
+    for image, *rest, written in rows.iterator(chunk_size=ROWS_AT_ONCE):
+        yield keys[image], *rest, as_iso(written)
+
+
 def _judgements(wish: ExportWish) -> ExportTable:
     rows = judgement_export.judgement_rows(comparisons_of(wish), until=wish.until, images=wish.images)
     return ExportTable(tuple(judgement_export.COLUMNS), (tuple(row.values()) for row in rows))
@@ -204,6 +233,7 @@ def _images(wish: ExportWish) -> ExportTable:
 TABLES: Mapping[str, Callable[[ExportWish], ExportTable]] = {
     "captions": _captions,
     "ratings": _ratings,
+    "model-captions": _model_captions,
     "judgements": _judgements,
     "scores": partial(_scores, has_images=False),
     "image-scores": partial(_scores, has_images=True),
@@ -214,7 +244,7 @@ TABLES: Mapping[str, Callable[[ExportWish], ExportTable]] = {
 _OF_IMAGES = ("captions", "ratings", "judgements", "scores", "image-scores")
 FILTERS = {
     "images": _OF_IMAGES,
-    "language": (*_OF_IMAGES, "turns", "time"),
+    "language": (*_OF_IMAGES, "model-captions", "turns", "time"),
     "comparison": ("judgements",),
     "season": ("turns",),
     "name": ("time",),
