@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from crosslens_metrics import __version__
 from core.jobs.rules.missing_packages import EXTRAS
+from crosslens_metrics import __version__
 from tests.servers import ROOT
 
 FILES = {

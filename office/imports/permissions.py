@@ -32,9 +32,9 @@ def file_import_for(user: User | AnonymousUser, slug: str, job_id: int) -> Impor
 def may_undo(user: User, job: ImportJob) -> bool:
     """Return whether `user` may now import what every part of `job` brought, whoever imported it."""
     parts = list(job.parts.select_related("collection"))
-    if any(part.kind in OF_MANAGERS for part in parts):
-        if job.project is None or not has_role(user, job.project, Role.MANAGER):
-            return False
+    is_manager = job.project is not None and has_role(user, job.project, Role.MANAGER)
+    if not is_manager and any(part.kind in OF_MANAGERS for part in parts):
+        return False
     collections = {part.collection for part in parts if part.kind == ImportKind.IMAGES and part.collection}
     return all(may_change(user, collection) for collection in collections)
 

@@ -16,9 +16,9 @@ from django.views.decorators.csrf import requires_csrf_token
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from core.jobs.rules.missing_packages import how_to_install
 from core.people.api.answers import is_api, problem_outside
 from office.operations.rules.disk import NO_ROOM, RETRY_AFTER_S, is_full
-from core.jobs.rules.missing_packages import how_to_install
 from office.operations.services.metrics import exposition
 from office.operations.services.readiness import OK, readiness
 

@@ -8,8 +8,8 @@ import pytest
 from django.test import Client, RequestFactory
 
 import manage
-from office.operations import views
 from core.jobs.rules.missing_packages import how_to_install
+from office.operations import views
 
 
 @pytest.fixture

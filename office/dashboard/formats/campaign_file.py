@@ -86,7 +86,7 @@ def _problems(said: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _unreadable(value: Any, *path: str | int) -> Iterator[str]:
-    """Say what no key takes: texts that databases cannot store, and numbers of more digits than are ever written out."""
+    """Say what no key takes: texts that databases cannot store, and numbers of hundreds of digits."""
     if isinstance(value, dict | list):
         for key, one in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _unreadable(one, *path, key)
@@ -97,7 +97,7 @@ def _unreadable(value: Any, *path: str | int) -> Iterator[str]:
 
 
 def _validator() -> Draft7Validator:
-    """Return what checks a campaign: as Draft 7 says, but not a number is below all, and whole numbers have no point."""
+    """Return what checks a campaign, by Draft 7; but NaN is below every minimum, and whole numbers have no point."""
     # Only here: it takes a tenth of a second, and nothing else needs it.
     from jsonschema import Draft7Validator, FormatChecker, ValidationError
     from jsonschema.validators import extend

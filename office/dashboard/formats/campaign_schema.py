@@ -166,9 +166,7 @@ _PARTS: Schema = {
     "instructions": _table({"text": _text("Markdown, for raters.", shortest=1)}, required=("text",)),
     "practice": _table(
         {
-            PracticeKind.RATING.value: _practice(
-                {"answer": _LEVEL, "also_right": _TAGS | {"items": _LEVEL}}, "answer"
-            ),
+            PracticeKind.RATING.value: _practice({"answer": _LEVEL, "also_right": _TAGS | {"items": _LEVEL}}, "answer"),
             PracticeKind.WRITING.value: _practice(
                 {"mentions": {"type": "array", "items": _text("Words for one thing, with | between."), "default": []}}
             ),

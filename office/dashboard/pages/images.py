@@ -30,9 +30,7 @@ def images_page(images: ProjectImages, query: QueryDict, *, viewer: User, manage
     people = {one.pk: one for one in images.authors} if manages else {}
     language = query.get("language", "") if query.get("language", "") in images.tags else ""
     person = next((pk for pk in people if str(pk) == query.get("person")), None)
-    rows = images.found(
-        find=query.get("find", ""), language=language, person=person, state=query.get("state", "")
-    )
+    rows = images.found(find=query.get("find", ""), language=language, person=person, state=query.get("state", ""))
     columns = _columns(images.project.slug, people, viewer)
     order = tables.asked_order(query, columns)
     page = Paginator(tables.in_order(rows, columns, order), PER_PAGE).get_page(query.get("page"))

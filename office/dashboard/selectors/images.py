@@ -18,7 +18,6 @@ from core.people.permissions import usable_in
 from research.inference.models import ModelCaption
 from sxs_eval.models import Comparison, Judgement, Pair, TrialKind
 
-
 NONE, SOME, LACKING, ALL = "none", "some", "lacking", "all"
 """Whether an image is described at all, and in all languages of the project, or in the one that is asked for."""
 
