@@ -254,7 +254,7 @@ def test_a_caption_that_the_server_refuses_comes_back_once_nobody_types(turner: 
 def test_a_text_of_an_image_that_is_gone_is_shown_with_the_reason_and_holds_nobody_up(
     turner: Desk, page: Page, is_told_there: bool
 ) -> None:
-    """The image was reported in another tab: its text comes to its writer, who is not led back to a page that is gone."""
+    """The image was reported in another tab: its writer gets the text, and is not led back to a page that is gone."""
     expect(page.locator("[data-kept]")).to_be_visible()
     Assignment.objects.filter(item=turner.item(1)).update(state=AssignmentState.REPORTED)
     page.fill("#text", CAT)
