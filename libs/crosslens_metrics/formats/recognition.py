@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from crosslens_metrics.formats import limits
 from crosslens_metrics.formats.caption_rows import (
@@ -44,6 +44,22 @@ NUMBERED = re.compile(r"(?P<name>.+)\.[0-9]\.(?P<language>[A-Za-z]{2,3})(?:\.(?:
 RESULTS_NAME = re.compile(r"captions_[^_]+_(?P<model>.+)_results")
 
 
+class CaptionPlace(NamedTuple):
+    """Where a model has one caption: an image by its likeliest name, the tag of a language, and the model's name."""
+
+    image: str
+    language: str
+    model: str
+
+
+class _GivenAnswers(NamedTuple):
+    """What somebody said of captions that do not say it: their language, their model, and who wrote them."""
+
+    language: str
+    model: str
+    kind: str
+
+
 @dataclass
 class RecognisedFile:
     """What a file is and holds.
@@ -52,6 +68,7 @@ class RecognisedFile:
     example. `layout` is "" and `kind` "unknown" where it was not recognised. `columns` are those of a table, with its
     `first_rows`. `inside` is the folder or archive that it is in, and `part` opens it. `assumed_language` and
     `assumed_model` are those of captions that do not say theirs, and `sentences_of` the images of mere sentences.
+    `differing` are the places of which a model has several captions, so that none can be taken.
     `comparisons` has for judgements the two models, the language, and how many judgements, images and raters there are.
     """
 
@@ -69,6 +86,7 @@ class RecognisedFile:
     assumed_language: str = ""
     assumed_model: str = ""
     sentences_of: Sequence[str] = ()
+    differing: frozenset[CaptionPlace] = frozenset()
     comparisons: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -105,14 +123,17 @@ def recognise(
     said: Mapping[str, str] | None = None,
     language: str = "",
     model: str = "",
+    kind: str = "",
     after_each: Callable[[], None] = lambda: None,
 ) -> RecognisedFiles:
     """Look through files, folders and archives, and store nothing.
 
     - `said`: names of columns with the parts of a line, as `layout_of` takes them.
     - `language` and `model`: of captions that do not say theirs.
+    - `kind`: what somebody said that captions are; those of people are nobody's model, whatever the lines name.
     - `after_each`: called after each file.
     """
+    answers = _GivenAnswers(language, model, kind)
     image_names: list[str] = []
     files: list[RecognisedFile] = []
     sentences: list[tuple[RecognisedFile, FilePart]] = []
@@ -123,7 +144,7 @@ def recognise(
             for part in parts_of(path, beside):
                 inside = "" if part.path == str(path) else str(path)
                 found.append(file := RecognisedFile(part.path, inside=inside, part=part))
-                layout = _look_into(file, part, said, language, model)
+                layout = _look_into(file, part, said, answers)
                 if layout and layout.kind == FileKind.SENTENCES:
                     sentences.append((file, part))
                 if layout and layout.kind == FileKind.NAMES:
@@ -138,7 +159,7 @@ def recognise(
         image_names += beside.image_names
         files += found or [_refused(RecognisedFile(str(path)), FileRefusedError(_("It has no files.")))]
     for file, part in sentences:
-        _put_names_to(file, part, lists, language, model)
+        _put_names_to(file, part, lists, answers)
     return RecognisedFiles(files, image_names)
 
 
@@ -195,7 +216,7 @@ def _in_folder(rows: Rows, folder: str) -> Rows:
 
 
 def _look_into(
-    file: RecognisedFile, part: FilePart, said: Mapping[str, str] | None, language: str, model: str
+    file: RecognisedFile, part: FilePart, said: Mapping[str, str] | None, answers: _GivenAnswers
 ) -> FileLayout | None:
     try:
         with part.opened() as opened:
@@ -203,7 +224,7 @@ def _look_into(
             file.kind, file.layout = layout.kind, layout.name
             file.columns, file.first_rows = layout.columns, layout.first_rows
             if layout.rows is not None:
-                _count(file, layout, _in_folder(layout.rows(opened), part.folder), language, model)
+                _count(file, layout, _in_folder(layout.rows(opened), part.folder), answers)
     except FileRefusedError as refused:
         _refused(file, refused)
         return None
@@ -221,48 +242,111 @@ def _refused(file: RecognisedFile, refused: FileRefusedError) -> RecognisedFile:
     return file
 
 
-def _count(file: RecognisedFile, layout: FileLayout, rows: Rows, language: str, model: str) -> None:
-    tags: dict[str, str] = {}
-    per_image: Counter[tuple[str, str, str]] = Counter()
-    otherwise = language or language_in_name(file.path) or UNKNOWN_LANGUAGE
-    assumed = model_in_name(file.path) if layout.is_of_model and not layout.says_models else ""
+def _count(file: RecognisedFile, layout: FileLayout, rows: Rows, answers: _GivenAnswers) -> None:
+    counted = _CountedCaptions(file, layout, answers)
     for row in rows:
+        counted.add(row)
+    if file.kind == FileKind.CAPTIONS:
+        counted.close()
+
+
+class _CountedCaptions:
+    """Counts the captions of a file, and finds out who wrote them.
+
+    A model has one caption of an image in a language: an equal one counts once, and different ones are a problem.
+    """
+
+    def __init__(self, file: RecognisedFile, layout: FileLayout, answers: _GivenAnswers) -> None:
+        self.file, self.layout, self.model = file, layout, answers.model
+        self.are_by_people = answers.kind in (REFERENCES, CAPTIONS_BY_PEOPLE)
+        self.otherwise = answers.language or language_in_name(file.path) or UNKNOWN_LANGUAGE
+        self.assumed = model_in_name(file.path) if layout.is_of_model and not layout.says_models else ""
+        self.names_model = bool(answers.model)
+        self.tags: dict[str, str] = {}
+        self.of_people: Counter[tuple[str, str]] = Counter()
+        self.of_models: dict[CaptionPlace, int] = {}
+        """The hash of the first caption."""
+        self.others: dict[CaptionPlace, set[int]] = {}
+        """The hashes of those that differ from it."""
+        self.example = ""
+
+    def add(self, row: CaptionRow | LineError) -> None:
+        file = self.file
         if isinstance(row, LineError):
             file.add_problem(row.reason, _example(row.number, row.name), row.captions)
-            continue
+            return
         if not any(given_texts(given.value) for given in row.captions) and file.kind == FileKind.CAPTIONS:
             file.add_problem(_("There is no caption."), _example(row.number, row.name))
         for given in row.captions:
-            by = model or given.model or assumed
-            if layout.says_models and not by:
-                file.add_problem(_("The line names no model."), _example(row.number, row.name))
-            try:
-                tag = otherwise if given.language is None else _tag(given.language, row.name, tags)
-                texts, refused = caption_texts(given.value, row.name)
-            except LineError as error:
-                texts, refused = [], [error]
-            for problem in refused:
-                file.add_problem(problem.reason, _example(row.number, row.name))
-            if not texts:
-                continue
-            file.assumed_language = tag if given.language is None and tag != UNKNOWN_LANGUAGE else file.assumed_language
-            file.assumed_model = by if by != given.model else file.assumed_model
-            file.languages[tag] += len(texts)
-            per_image[row.name, tag, by] += len(texts)
-            if by:
-                file.models[by] += len(texts)
+            self._add(row, given)
         file.images[row.names] = None
-    if file.kind != FileKind.CAPTIONS:
-        return
-    if file.models and max(per_image.values(), default=0) <= 1:
-        file.kind = MODEL_CAPTIONS
-    elif max(per_image.values(), default=0) > 1 or file.layout.startswith(WITH_REFERENCES):
-        file.kind = REFERENCES
-    if not file.languages:
-        file.add_problem(_("The file has no captions."), file.path)
-    elif file.languages[UNKNOWN_LANGUAGE]:
-        reason = _("The file does not say which language its captions are in. Say which it is.")
-        file.add_problem(reason, file.path, file.languages[UNKNOWN_LANGUAGE])
+
+    def _add(self, row: CaptionRow, given: GivenCaptions) -> None:
+        file = self.file
+        by = "" if self.are_by_people else self.model or given.model or self.assumed
+        self.names_model |= bool(given.model)
+        if self.layout.says_models and not by and not self.are_by_people:
+            file.add_problem(_("The line names no model."), _example(row.number, row.name))
+        try:
+            tag = self.otherwise if given.language is None else _tag(given.language, row.name, self.tags)
+            texts, refused = caption_texts(given.value, row.name)
+        except LineError as error:
+            texts, refused = [], [error]
+        for problem in refused:
+            file.add_problem(problem.reason, _example(row.number, row.name))
+        if not texts:
+            return
+        file.assumed_language = tag if given.language is None and tag != UNKNOWN_LANGUAGE else file.assumed_language
+        count = len(texts)
+        if by:
+            count = sum(self._is_new(text, CaptionPlace(row.name, tag, by), row.number) for text in texts)
+            file.assumed_model = by if by != given.model else file.assumed_model
+            file.models[by] += count
+        else:
+            self.of_people[row.name, tag] += count
+        file.languages[tag] += count
+
+    def _is_new(self, text: str, place: CaptionPlace, number: int) -> bool:
+        """Whether the file did not have the same caption by the model before."""
+        digest = hash(text)
+        if place not in self.of_models:
+            self.of_models[place] = digest
+            return True
+        others = self.others.get(place, set())
+        if digest == self.of_models[place] or digest in others:
+            return False
+        self.others[place] = others | {digest}
+        self.example = self.example or _example(number, place.image)
+        return True
+
+    def close(self) -> None:
+        """Say what the file is, and what is wrong with it as a whole."""
+        file, most = self.file, max(self.of_people.values(), default=0)
+        if self.others and not self.names_model and not RESULTS_NAME.fullmatch(_stem(file.path)):
+            # Only the layout is a model's, and several captions of an image are rather people's: somebody has to say.
+            file.models.clear()
+            file.assumed_model = ""
+        elif file.models:
+            file.kind = MODEL_CAPTIONS
+            file.differing = frozenset(self.others)
+        elif most > 1 or file.layout.startswith(WITH_REFERENCES):
+            file.kind = REFERENCES
+        if file.differing:
+            count = len(self.others) + sum(map(len, self.others.values()))
+            file.add_problem(differing_captions(), self.example, count)
+        if not file.languages:
+            file.add_problem(_("The file has no captions."), file.path)
+        elif file.languages[UNKNOWN_LANGUAGE]:
+            reason = _("The file does not say which language its captions are in. Say which it is.")
+            file.add_problem(reason, file.path, file.languages[UNKNOWN_LANGUAGE])
+
+
+def differing_captions() -> str:
+    """Say why none of a model's captions of an image is taken."""
+    return _(
+        "The file has different captions of this image by one model, and none of them is taken. Keep one in the file, "
+        "or give each its own model name."
+    )
 
 
 def _tag(written: Any, image: str, known: dict[str, str]) -> str:
@@ -327,9 +411,7 @@ def sentence_rows(names: Sequence[str], file: IO[bytes]) -> Rows:
         yield CaptionRow(number, (image_named("image", name),), [GivenCaptions(text if is_text(text) else None)])
 
 
-def _put_names_to(
-    file: RecognisedFile, part: FilePart, lists: Sequence[Sequence[str]], language: str, model: str
-) -> None:
+def _put_names_to(file: RecognisedFile, part: FilePart, lists: Sequence[Sequence[str]], answers: _GivenAnswers) -> None:
     lines = sum(1 for _line in _names_in(part))
     names = next((one for one in lists if len(one) == lines), None)
     if names is None:
@@ -345,4 +427,4 @@ def _put_names_to(
     with part.opened() as opened:
         file.kind, file.layout, file.sentences_of = FileKind.CAPTIONS, "Multi30k", names
         layout = FileLayout(FileKind.CAPTIONS, file.layout)
-        _count(file, layout, sentence_rows(names, opened), language, model)
+        _count(file, layout, sentence_rows(names, opened), answers)

@@ -130,7 +130,8 @@ def preview(
     """
     folders = {path: what for path in paths if (what := _folder_of_items(path))}
     files = [path for path in paths if path not in folders]
-    seen = recognise(files, said=wish.said, language=wish.language, model=wish.model, after_each=after_each)
+    said = {"said": wish.said, "language": wish.language, "model": wish.model, "kind": wish.kind}
+    seen = recognise(files, **said, after_each=after_each)
     kind = wish.kind or (MODEL_CAPTIONS if wish.model else REFERENCES if wish.name else "")
     seen.files.extend(RecognisedFile(str(path), FileKind.GAP_ITEMS, what) for path, what in folders.items())
     for reason in _missing_columns(seen.files, wish):
@@ -258,7 +259,7 @@ def _gaps_of(file: RecognisedFile, wish: ImportWish, kinds: set[str]) -> Iterato
     path = {"path": file.path}
     if file.kind == UNKNOWN_KIND:
         yield ImportGap("map" if file.columns else "", f"{file.path}: {next(iter(file.problems), '')}")
-    if file.kind == FileKind.CAPTIONS:
+    if file.kind == FileKind.CAPTIONS or (file.kind == MODEL_CAPTIONS and not file.models):
         yield ImportGap("kind", _("%(path)s does not say who wrote its captions.") % path)
     if file.kind == FileKind.JUDGEMENTS:
         yield from _gaps_of_judgements(file, wish)

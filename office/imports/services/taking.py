@@ -215,7 +215,7 @@ class _FileTaking:
             kind = ReferenceKind.TRANSLATED if wish.is_translated else ReferenceKind.IMPORTED
             import_references(**shared, name=name_of(file, wish), kind=kind, source=wish.source)
         else:
-            import_captions(**shared, model=wish.model or file.assumed_model)
+            import_captions(**shared, model=wish.model or file.assumed_model, differing=file.differing)
 
 
 @contextmanager

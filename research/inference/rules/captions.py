@@ -49,6 +49,7 @@ def texts_of_models(
                     row.name,
                 )
             texts, refused = caption_texts(given.value, row.name)
+            texts = list(dict.fromkeys(texts))
             if (count := len(texts) + len(refused)) != 1:
                 message = _("There are %(count)s captions. A model has one for each image and language.")
                 raise LineError(message % {"count": count}, row.name, captions=max(1, count))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from core.languages.models import Language
 from core.people.models import Project, User
 from crosslens_metrics.formats.caption_rows import CaptionRow
 from crosslens_metrics.formats.problems import LineError
-from crosslens_metrics.formats.recognition import captions_of
+from crosslens_metrics.formats.recognition import CaptionPlace, captions_of, differing_captions
 from crosslens_metrics.formats.records import count_lines
 from research.inference.models import CaptioningModel, ModelCaption
 from research.inference.permissions import may_steer, models_in
@@ -43,6 +44,7 @@ def import_path(
     otherwise: str = "",
     said: Mapping[str, str] | None = None,
     folder: str = "",
+    differing: Container[CaptionPlace] = (),
     opened: Opener | None = None,
     part_of: ImportJob | None = None,
     clock: Clock,
@@ -51,12 +53,12 @@ def import_path(
 
     Without `model` or `language`, the lines have to say theirs, or are in the language with the tag `otherwise`. `said`
     names columns, as `layout_of` takes them. `path` is what the report calls a file that is `opened` elsewhere.
-    Images are looked for in `folder` first.
+    Images are looked for in `folder` first. Nothing is taken of the places where the file has `differing` captions.
     """
     options = {"model": model, "language": language.tag if language else "", "otherwise": otherwise}
     return run_local_file(
         path,
-        _run,
+        partial(_run, differing=differing),
         opened=opened,
         kind=ImportKind.CAPTIONS,
         collection=collection,
@@ -67,7 +69,7 @@ def import_path(
     )
 
 
-def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
+def _run(job: ImportJob, open_file: Opener, *, differing: Container[CaptionPlace], clock: Clock) -> None:
     with import_jobs.to_the_end(job, clock=clock) as last, open_file() as file:
         job.lease_until = import_jobs.extend(job, now=clock())
         ImportJob.objects.filter(pk=job.pk).update(total=count_lines(file))
@@ -76,7 +78,7 @@ def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
 
         def take(chunk: Sequence[CaptionRow | LineError]) -> None:
             _take_in_models(job, chunk, now=clock())
-            import_jobs.report_stored(job, lambda: _ChunkOfCaptions(job, chunk).stored(), clock=clock)
+            import_jobs.report_stored(job, lambda: _ChunkOfCaptions(job, chunk, differing).stored(), clock=clock)
 
         def reject(row: CaptionRow | LineError, error: Exception) -> None:
             log.error("Import %s: line %s could not be taken.", job.pk, row.number, exc_info=error)
@@ -93,8 +95,10 @@ def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
 class _ChunkOfCaptions:
     """Some lines of a file, stored together."""
 
-    def __init__(self, job: ImportJob, chunk: Sequence[CaptionRow | LineError]) -> None:
-        self.job, self.chunk = job, chunk
+    def __init__(
+        self, job: ImportJob, chunk: Sequence[CaptionRow | LineError], differing: Container[CaptionPlace]
+    ) -> None:
+        self.job, self.chunk, self.differing = job, chunk, differing
         self.known = set(Language.objects.values_list("pk", flat=True))
         self.models: dict[str, CaptioningModel | None] = {}
         self.refusals: dict[str, str] = {}
@@ -132,9 +136,10 @@ class _ChunkOfCaptions:
         for text in texts_of_models(
             row, model=options["model"], language=options["language"], otherwise=options.get("otherwise", "")
         ):
-            outcome, reason = (
-                (ImportOutcome.REJECTED, text.reason) if isinstance(text, LineError) else (self._outcome(text, image))
-            )
+            if isinstance(text, LineError):
+                outcome, reason = ImportOutcome.REJECTED, text.reason
+            else:
+                outcome, reason = self._outcome(text, image, CaptionPlace(row.name, text.language, text.model))
             counts[outcome] += text.captions if isinstance(text, LineError) else 1
             hidden += isinstance(text, ModelText) and text.had_hidden and outcome != ImportOutcome.REJECTED
             reasons |= {reason: None} if reason else {}
@@ -146,12 +151,14 @@ class _ChunkOfCaptions:
             self.job, row.number, row.name, outcome, " ".join(reasons), only, counts=counts, had_hidden=hidden
         )
 
-    def _outcome(self, text: ModelText, named: NamedImages) -> tuple[ImportOutcome, str]:
+    def _outcome(self, text: ModelText, named: NamedImages, place: CaptionPlace) -> tuple[ImportOutcome, str]:
         if text.language not in self.known:
             problem = _("There is no language %(tag)s on this installation.") % {"tag": text.language}
             return ImportOutcome.REJECTED, problem
         if problem := named.problem or self._why_not_into(text.model):
             return ImportOutcome.REJECTED, problem
+        if place in self.differing:
+            return ImportOutcome.REJECTED, differing_captions()
         image = named.images[0]
         texts = self._stored_texts(text.model, text.language)
         there = texts.get(image.pk)
