@@ -47,10 +47,10 @@ def imported(path: Path, campaign: Campaign) -> Project:
     return project
 
 
-def said(project: Project) -> dict[str, list[str]]:
-    """What is said of each image in German."""
-    text = exported_text(project, "captions", "xm3600", until=timezone.now(), languages=["de"])
-    return {line["image/key"]: sorted(line["de"]["caption"]) for line in map(json.loads, text.splitlines())}
+def said(project: Project, language: str = "de") -> dict[str, list[str]]:
+    """What is said of each image in one language."""
+    text = exported_text(project, "captions", "xm3600", until=timezone.now(), languages=[language])
+    return {line["image/key"]: sorted(line[language]["caption"]) for line in map(json.loads, text.splitlines())}
 
 
 @pytest.mark.parametrize("format", sorted({*TABLE_FORMATS, *CAPTION_FORMATS} - WITH_IMAGES))
@@ -72,6 +72,19 @@ def test_captions_by_models_come_in_again_without_being_told_what_they_are(campa
     CaptioningModel.objects.update(name="the first")
     call_command("import", str(path), "--collection", campaign.collection.slug, stdout=io.StringIO())
     assert set(written.all()) == before
+
+
+def languages_of(project: Project) -> list[str]:
+    return sorted(set(project.rounds.values_list("language", flat=True)))
+
+
+@pytest.mark.parametrize("format", sorted({*TABLE_FORMATS, *CAPTION_FORMATS} - WITH_IMAGES - {"coco"}))
+def test_each_language_comes_in_again_as_itself_whatever_is_said_of_others(campaign, media, format, tmp_path):
+    again = imported(file_of(tmp_path, format), campaign)
+    assert languages_of(again) == languages_of(campaign.project)
+    assert len(languages_of(again)) > 1
+    for tag in languages_of(again):
+        assert said(again, tag) == said(campaign.project, tag)
 
 
 def test_pycocotools_finds_the_captions_of_each_image(campaign, tmp_path, capsys):
@@ -134,6 +147,8 @@ def test_what_label_studio_makes_of_our_tasks_comes_in_again(campaign, media, la
     from label_studio_sdk.converter.converter import Converter
 
     converter = Converter(LABELING, project_dir=str(tmp_path))
-    converter.convert(str(file_of(tmp_path, "label-studio", "de")), str(tmp_path / "short"), layout, is_dir=False)
+    converter.convert(str(file_of(tmp_path, "label-studio")), str(tmp_path / "short"), layout, is_dir=False)
     again = imported(tmp_path / "short" / f"result.{suffix}", campaign)
-    assert said(again) == said(campaign.project)
+    assert languages_of(again) == languages_of(campaign.project)
+    for tag in languages_of(again):
+        assert said(again, tag) == said(campaign.project, tag)

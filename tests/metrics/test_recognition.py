@@ -172,6 +172,20 @@ def test_names_and_captions_of_entries() -> None:
     assert [row.number for row in rows_of(lines(two, PEARMUT).encode())] == [1, 2, 3]
 
 
+@pytest.mark.parametrize("noted", [None, {"text": ["fine"]}, {"language": 1}])
+def test_results_of_label_studio_say_their_language(noted: Any) -> None:
+    given = [("x", {"language": "ar", "author": "ann"}), ("y", {"language": "fr"}), ("z", noted), ("w", noted)]
+    results = [{"type": "textarea", "value": {"text": [text]}, "meta": meta} for text, meta in given]
+    for data, otherwise in (({"image": "b1"}, None), ({"image": "b1", "language": "sw"}, "sw")):
+        task = {"data": data, "annotations": [{"result": results}]}
+        [row] = rows_of(json.dumps([task]).encode())
+        assert [(one.value, one.language) for one in row.captions] == [
+            (["x"], "ar"),
+            (["y"], "fr"),
+            (["z", "w"], otherwise),
+        ]
+
+
 def test_columns_that_somebody_named() -> None:
     table = "foto;beschreibung;wer\nb1;Ein Hügel;m\n".encode()
     [row] = rows_of(table, said={"image": "Foto", "caption": "beschreibung", "model": "wer"})

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from crosslens_metrics.formats.caption_rows import FIELDS, IMAGE, CaptionRow, GivenCaptions, RowReader, image_named
+from crosslens_metrics.formats.caption_rows import (
+    FIELDS,
+    IMAGE,
+    LANGUAGE,
+    CaptionRow,
+    GivenCaptions,
+    RowReader,
+    image_named,
+)
 from crosslens_metrics.formats.names import SUFFIXES
 from crosslens_metrics.formats.problems import LayoutError, LineError
 from crosslens_metrics.messages import gettext as _
@@ -138,15 +146,24 @@ def _label_studio_rows(number: int, task: Any) -> list[CaptionRow]:
     given = next((data[name] for name in FIELDS[IMAGE] if name in data), None)
     given = next(iter(data.values()), None) if given is None else given
     names = _image(given)
-    by_model: dict[str, list[Any]] = {}
+    of_task = next((data[name] for name in FIELDS[LANGUAGE] if isinstance(data.get(name), str)), None)
+    found: dict[tuple[str | None, str], list[Any]] = {}
     for model, result in _results(task):
         value = result.get("value")
         if result.get("type") == "textarea" and isinstance(value, dict):
             texts = value.get("text")
-            by_model.setdefault(model, []).extend(texts if isinstance(texts, list) else [texts])
-    if not by_model:
+            language = _language_of(result) or of_task or None
+            found.setdefault((language, model), []).extend(texts if isinstance(texts, list) else [texts])
+    if not found:
         raise LineError(_("There is no caption."), names[0])
-    return [CaptionRow(number, names, [GivenCaptions(texts, model=model) for model, texts in by_model.items()])]
+    return [CaptionRow(number, names, [GivenCaptions(texts, *by) for by, texts in found.items()])]
+
+
+def _language_of(result: Mapping[str, Any]) -> str | None:
+    """The language of one result, as our export has it; what people note in Label Studio is no text there."""
+    meta = result.get("meta")
+    language = meta.get("language") if isinstance(meta, dict) else None
+    return language if isinstance(language, str) else None
 
 
 def _label_studio_row(number: int, value: Any) -> list[CaptionRow]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import count, groupby
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -45,16 +45,23 @@ def _coco_lines(images: Iterator[tuple[str, list[dict[str, Any]]]]) -> Iterator[
 
 
 def as_label_studio(wish: ExportWish) -> Iterator[bytes]:
-    """Write a task for each image, with an annotation for each caption."""
+    """Write a task for each image and language, with an annotation for each caption.
+
+    The short layouts that Label Studio makes of tasks keep their data alone.
+    """
     return in_pieces(_label_studio_lines(_by_image(wish)))
 
 
 def _label_studio_lines(images: Iterator[tuple[str, list[dict[str, Any]]]]) -> Iterator[str]:
-    before = "[\n"
-    for number, (key, rows) in enumerate(images, start=1):
-        annotations = [{"result": [_result(row)]} for row in rows]
-        yield before + json_line({"id": number, "data": {"image": key}, "annotations": annotations})
-        before = ","
+    before, numbers = "[\n", count(1)
+    for key, rows in images:
+        by_language: dict[str, list[dict[str, Any]]] = {}
+        for row in rows:
+            by_language.setdefault(row["language"], []).append({"result": [_result(row)]})
+        for tag, results in by_language.items():
+            data = {"image": key, "language": tag}
+            yield before + json_line({"id": next(numbers), "data": data, "annotations": results})
+            before = ","
     if before == ",":
         yield "]\n"
 
