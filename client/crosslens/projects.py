@@ -98,15 +98,15 @@ class Collections(Rows):
         Raises
         ------
         RuntimeError
-            If no image could be imported, with the reason for the first.
+            If the import failed, or no image could be imported, with the reason for the first.
         """
         imports = FileImports(self._connection, f"projects/{project}/imports/")
         done = imports.preview(*paths, new_collection=name, on_progress=on_progress).confirm()
-        slug = done.parts[0]["collection"]
-        if slug is None:
-            first = done.report()[0]
-            raise RuntimeError(f"No image was imported. {first['name']}: {first['reason']}")
-        return str(slug)
+        slugs = [part["collection"] for part in done.parts if part["kind"] == "images" and part["collection"]]
+        if not slugs:
+            reasons = [f"{line['name']}: {line['reason']}" for line in done.report() if line["reason"]]
+            raise RuntimeError(" ".join(["No image was imported.", *reasons[:1]]))
+        return str(slugs[0])
 
 
 class Rounds(Rows):

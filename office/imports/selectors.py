@@ -11,9 +11,13 @@ from core.jobs.models import JobState
 OUTCOMES = ("added", "already", "rejected")
 
 
+def is_undone(job: ImportJob) -> bool:
+    return job.stage == ImportStage.UNDO and job.state == JobState.DONE
+
+
 def parts_of(job: ImportJob) -> list[ImportJob]:
     """List what was made of each file: how much was added, was there already and was left out; none once undone."""
-    if job.stage == ImportStage.UNDO and job.state == JobState.DONE:
+    if is_undone(job):
         return []
     sums = {f"sum_{name}": Sum(f"rows__{name}", default=0) for name in OUTCOMES}
     parts = list(job.parts.annotate(**sums).order_by("pk"))

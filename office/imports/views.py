@@ -25,8 +25,14 @@ from core.people.permissions import READERS, check_reader, project_for
 from core.people.requests import RefusalsShown, render_part, user_of
 from office.imports.forms import UploadForm, WishForm
 from office.imports.permissions import file_import_for, file_imports_of, may_undo
-from office.imports.selectors import parts_of
-from office.imports.services.file_imports import ImportRefusedError, answer, confirm, start_upload
+from office.imports.selectors import is_undone, parts_of
+from office.imports.services.file_imports import (
+    ImportRefusedError,
+    answer,
+    confirm,
+    start_upload,
+    waits_for_answers,
+)
 from office.imports.services.undoing import UndoRefusedError, ask_to_undo
 from office.imports.tasks import ask_for_stage
 
@@ -80,7 +86,7 @@ def _page_of(job: ImportJob) -> str:
 def import_show(request: HttpRequest, slug: str, job_id: int) -> HttpResponse:
     """Show what an import would do or did; take answers, and import where nothing is left to say."""
     job = file_import_for(request.user, slug, job_id)
-    if job.stage != ImportStage.PREVIEW or job.state != JobState.DONE:
+    if not waits_for_answers(job):
         context = _context(job) | {"may_undo": may_undo(user_of(request), job)}
         return render(request, "imports/import_show.html", context)
     form = WishForm(request.POST if request.method == "POST" else None, job=job, by=user_of(request))
@@ -123,4 +129,5 @@ def _context(job: ImportJob) -> dict[str, Any]:
     is_open = job.state in (JobState.QUEUED, JobState.RUNNING)
     has_languages = job.project is not None and Round.objects.filter(project=job.project).exists()
     context = {"job": job, "project": job.project, "parts": parts_of(job), "is_open": is_open}
-    return context | {"has_languages": has_languages}
+    is_there = job.stage != ImportStage.PREVIEW and not is_open and not is_undone(job)
+    return context | {"has_languages": has_languages, "is_there": is_there, "is_undone": is_undone(job)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tarfile
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -21,7 +22,7 @@ from crosslens import Crosslens, CrosslensError, FileImport, Rows
 from crosslens.connection import Connection
 from crosslens.sending import opened_files
 from research.inference.models import CaptioningModel, ModelCaption
-from research.scoring.models import Pass
+from research.scoring.models import Pass, ReferenceSet
 from research.scoring.services.scoring_passes import run_pass
 from tests.annotation.released import Campaign
 from tests.api.seeded import WRITTEN, Seeded, make_seeded
@@ -145,6 +146,38 @@ class TestImports:
         server = connected(project.created_by)
         with pytest.raises(RuntimeError, match=r"No image was imported. a.png: .*the content is JPEG"):
             server.collections.upload(tmp_path / "lions", project="lions", name="Lions")
+
+    def test_what_the_server_refused_in_the_background_is_raised_with_its_reason(self, project, tmp_path):
+        collection = make_collection(images=1, project=project, is_shared=False)
+        path = tmp_path / "people.de.jsonl"
+        path.write_text(json.dumps({"image": collection.entries.get().key, "captions": ["ein Löwe", "ein Tier"]}))
+        server = connected(project.created_by)
+        started = server.projects["lions"].imports.preview(path, collection=collection.slug)
+
+        def meanwhile(change: Callable[[], object]) -> None:
+            def pause(seconds: float) -> None:
+                change()
+                worked(seconds)
+
+            server._connection.pause = pause
+
+        meanwhile(lambda: Collection.objects.update(project=make_project()))
+        with pytest.raises(RuntimeError, match="Something has changed since the preview"):
+            started.confirm()
+        meanwhile(lambda: None)
+        Collection.objects.update(project=project)
+        started.answer(collection=collection.slug)
+        assert [part["added"] for part in started.confirm().parts] == [2]
+        meanwhile(lambda: make_scoring(ReferenceSet.objects.get()))
+        with pytest.raises(RuntimeError, match="something was made with it: scores"):
+            started.undo()
+
+    def test_an_upload_that_stops_says_why(self, project, tmp_path, monkeypatch):
+        (tmp_path / "a.jpg").write_bytes(image_file())
+        gaps = iter([[], [("collection", "No.")]])
+        monkeypatch.setattr("office.imports.services.file_imports.gaps_of", lambda *_: next(gaps))
+        with pytest.raises(RuntimeError, match="Something has changed since the preview"):
+            connected(project.created_by).collections.upload(tmp_path / "a.jpg", project="lions", name="Lions")
 
     def test_columns_are_named_with_the_files(self, project, tmp_path):
         (tmp_path / "a.csv").write_text("name,said\nb1.jpg,A lion.\n")

@@ -10,10 +10,12 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.test import Client
+from django.urls import reverse
 
-from core.images.models import ImportJob
+from core.images.models import Collection, ImportJob
 from core.people.models import Project
 from research.inference.models import CaptioningModel, ModelCaption
+from research.scoring.models import ReferenceSet
 from tests.clients import client_of
 from tests.factories import make_collection, make_language, make_project
 from tests.imports.sent import run
@@ -87,6 +89,57 @@ def test_what_scores_build_on_is_not_undone(client, project):
     answer = client.post(f"{IMPORTS}{job['id']}/undo/")
     assert (answer.status_code, answer.json()["code"]) == (409, "undo-refused")
     assert "scores" in answer.json()["detail"]
+
+
+def test_what_was_refused_or_stopped_in_the_background_has_failed(client, project, tmp_path):
+    """And can be asked for again."""
+    collection = make_collection(images=1, project=project, is_shared=False)
+    line = b'{"image": "%s", "captions": ["a", "b"]}\n' % collection.entries.get().key.encode()
+    number = sent(client, line, language="de", collection=collection.slug)["id"]
+    client.post(f"{IMPORTS}{number}/confirm/")
+    Collection.objects.update(project=make_project("other"))
+    run(ImportJob.objects.get())
+    job = got(client, number)
+    assert (job["stage"], job["state"], [one["answer"] for one in job["missing"]]) == (
+        "preview",
+        "failed",
+        ["collection"],
+    )
+    assert "nothing was imported" in job["error"]
+    assert client.get(f"/api/v1/jobs/import-{number}/").json()["state"] == "failed"
+    page = client.get(reverse("imports:import-show", args=["lions", number]))
+    assert "nothing was imported" in page.text
+    assert page.context["form"].asked_parts == {"collection", "new_collection"}
+
+    Collection.objects.update(project=project)
+    answers = json.dumps({"collection": collection.slug, "language": "de", "name": "R"})
+    assert client.put(f"{IMPORTS}{number}/", answers, content_type="application/json").status_code == 202
+    run(ImportJob.objects.get())
+    assert (got(client, number)["state"], got(client, number)["error"]) == ("done", "")
+    client.post(f"{IMPORTS}{number}/confirm/")
+    run(ImportJob.objects.get())
+    client.post(f"{IMPORTS}{number}/undo/")
+    make_scoring(ReferenceSet.objects.get())
+    run(ImportJob.objects.get(part_of=None))
+    job = got(client, number)
+    assert (job["stage"], job["state"], len(job["parts"])) == ("undo", "failed", 1)
+    assert "scores" in client.get(f"/api/v1/jobs/import-{number}/").json()["error"]
+    page = client.get(reverse("imports:import-show", args=["lions", number])).text
+    assert "scores" in page
+    assert "was taken out" not in page
+    assert "Undo the import" in page
+
+
+def test_why_no_language_was_begun_is_a_notice_of_an_import_that_is_done(client, project, monkeypatch):
+    monkeypatch.setattr("office.imports.services.taking.begin_languages", lambda *_, **__: "No language was begun.")
+    collection = make_collection(images=1, project=project, is_shared=False)
+    line = b'{"image": "%s", "caption": "a", "model": "blip"}\n' % collection.entries.get().key.encode()
+    number = sent(client, line, language="en", collection=collection.slug, languages=["de"])["id"]
+    client.post(f"{IMPORTS}{number}/confirm/")
+    run(ImportJob.objects.get())
+    job = got(client, number)
+    assert (job["state"], job["error"], job["notice"]) == ("done", "", "No language was begun.")
+    assert "No language was begun." in client.get(reverse("imports:import-show", args=["lions", number])).text
 
 
 def test_wrong_answers_are_refused_by_their_field(client):

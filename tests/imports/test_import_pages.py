@@ -133,7 +133,7 @@ def test_a_collection_that_is_gone_since_the_preview_stops_the_import_in_words(p
     line = b'{"image": "%s", "captions": ["a", "b"]}\n' % keys(collection)[0].encode()
     job = confirmed(line, "m.de.jsonl", project=project, collection=collection.slug)
     collection.delete()
-    assert (run(job).stage, job.state) == (ImportStage.PREVIEW, JobState.DONE)
+    assert (run(job).stage, job.state) == (ImportStage.PREVIEW, JobState.FAILED)
     assert "changed since the preview" in job.error
     assert not ReferenceSet.objects.exists()
 

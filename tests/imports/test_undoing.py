@@ -11,6 +11,7 @@ from office.imports.services.undoing import UndoRefusedError, ask_to_undo, undo_
 from research.inference.models import CaptioningModel, ModelCaption
 from research.inference.selectors.models import caption_counts
 from research.scoring.models import Reference, ReferenceSet, Scoring
+from sxs_eval.models import Comparison
 from tests.concurrency import together_with_errors
 from tests.factories import NOW, make_collection, make_comparison, make_project
 from tests.imports.sent import confirmed, run
@@ -93,9 +94,13 @@ def test_who_builds_on_it_between_the_request_and_the_worker_keeps_it(project, c
     base, test = CaptioningModel.objects.order_by("name")
     make_comparison(project=project, collection=collection, base=base, test=test, language="de")
     run(job)
-    assert (job.stage, job.state) == (ImportStage.IMPORT, JobState.DONE)
+    assert (job.stage, job.state) == (ImportStage.UNDO, JobState.FAILED)
     assert "comparisons" in job.error
     assert ModelCaption.objects.count() == 4
+    with pytest.raises(UndoRefusedError, match="comparisons"):
+        ask_to_undo(job=job, by=project.created_by, now=NOW)
+    Comparison.objects.all().delete()
+    assert (undone(job).state, job.error, ModelCaption.objects.count()) == (JobState.DONE, "", 2)
 
 
 def test_an_import_is_undone_once(project, collection):
@@ -118,5 +123,5 @@ def test_of_rivals_who_undo_and_who_score_one_is_refused(project, collection):
 
     outcomes = together_with_errors(act, ["undoes", "scores"])
     assert people.parts.count() == 1
-    assert isinstance(outcomes[1], Exception) == (job.stage == ImportStage.UNDO)
+    assert isinstance(outcomes[1], Exception) == (job.state == JobState.DONE)
     assert Scoring.objects.exists() == ModelCaption.objects.exists() == CaptioningModel.objects.exists()

@@ -38,6 +38,7 @@ from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, MODEL_CAPT
 from office.imports.permissions import file_import_for, file_imports_of
 from office.imports.selectors import parts_of
 from office.imports.services.file_imports import GAPS, PREVIEW, ImportRefusedError, answer, confirm, start_upload
+from office.imports.services.taking import NOTICE
 from office.imports.services.undoing import UndoRefusedError, ask_to_undo
 from office.imports.tasks import ask_for_stage
 from research.inference.rules.captions import MAX_MODEL_NAME_CHARACTERS
@@ -118,19 +119,26 @@ class ImportGapSerializer(serializers.Serializer[Any]):
 
 
 class FileImportSerializer(serializers.ModelSerializer[ImportJob]):
-    """Poll it until its state is done or failed. It waits for you in the stage preview."""
+    """Poll it until its state is done or failed. It waits for you in the stage preview, also if importing it failed."""
 
     name = serializers.CharField(source="source_name")
     stage = serializers.ChoiceField(ImportStage.choices)
     state = serializers.ChoiceField(JobState.choices)
+    notice = serializers.SerializerMethodField(help_text="What to know of an import that is done; empty if nothing.")
     preview = serializers.SerializerMethodField()
     missing = serializers.SerializerMethodField(help_text="What has to be said before it can be confirmed.")
     parts = serializers.SerializerMethodField(help_text="What was made of each file; none once it is undone.")
 
     class Meta:
         model = ImportJob
-        fields = ("id", "name", "stage", "state", "error", "preview", "missing", "parts", "created_at", "finished_at")
+        fields = (
+            *("id", "name", "stage", "state", "error", "notice"),
+            *("preview", "missing", "parts", "created_at", "finished_at"),
+        )
         read_only_fields = fields
+
+    def get_notice(self, job: ImportJob) -> str:
+        return str(job.options.get(NOTICE, ""))
 
     @extend_schema_field(ImportPreviewSerializer)
     def get_preview(self, job: ImportJob) -> dict[str, Any]:

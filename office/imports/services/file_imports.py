@@ -15,6 +15,7 @@ from typing import Any
 
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from core.images.models import ImportJob, ImportKind, ImportStage
@@ -30,6 +31,8 @@ from office.imports.services.taking import take
 
 WISH, PREVIEW, GAPS, COLUMNS, FIRST_ROWS = "wish", "preview", "gaps", "columns", "first_rows"
 """Options of a job: what somebody said, what was seen, what is still to be said, and columns that may be named."""
+STOPPED = "stopped"
+"""Option of a job: whether its import stopped before anything was stored, so that it waits for answers again."""
 UPLOADED = "files"
 """The folder in which files lie that are looked at together."""
 
@@ -65,12 +68,12 @@ def start_upload(
 def answer(*, job: ImportJob, wish: Mapping[str, Any]) -> bool:
     """Look through the files again with other answers; returns whether there were others.
 
-    Raises ImportRefusedError.
+    After an import that stopped they are looked through again in any case. Raises ImportRefusedError.
     """
-    if dict(wish) == job.options[WISH]:
+    if dict(wish) == job.options[WISH] and not job.options.get(STOPPED):
         return False
-    waiting = ImportJob.objects.filter(pk=job.pk, stage=ImportStage.PREVIEW, state=JobState.DONE)
-    if not waiting.update(options=job.options | {WISH: dict(wish)}, state=JobState.QUEUED, attempts=0):
+    options = job.options | {WISH: dict(wish), STOPPED: False}
+    if not _waiting(job).update(options=options, state=JobState.QUEUED, attempts=0, error=""):
         raise ImportRefusedError(_("These files are being imported already."))
     return True
 
@@ -82,9 +85,21 @@ def confirm(*, job: ImportJob) -> None:
     """
     if gaps := job.options.get(GAPS):
         raise ImportRefusedError(gaps[0][1])
-    waiting = ImportJob.objects.filter(pk=job.pk, stage=ImportStage.PREVIEW, state=JobState.DONE)
-    if not waiting.update(stage=ImportStage.IMPORT, state=JobState.QUEUED, attempts=0, total=0, done=0, error=""):
+    again = {"state": JobState.QUEUED, "attempts": 0, "total": 0, "done": 0, "error": ""}
+    if not _waiting(job).update(stage=ImportStage.IMPORT, options=job.options | {STOPPED: False}, **again):
         raise ImportRefusedError(_("These files are being imported already."))
+
+
+def waits_for_answers(job: ImportJob) -> bool:
+    """Whether its files were looked through, and nothing of them is stored or being stored."""
+    is_over = job.state == JobState.DONE or (job.state == JobState.FAILED and job.options.get(STOPPED, False))
+    return job.stage == ImportStage.PREVIEW and is_over
+
+
+def _waiting(job: ImportJob) -> QuerySet[ImportJob]:
+    """The row of a job that waits for answers, unless somebody was faster."""
+    state = job.state if waits_for_answers(job) else JobState.DONE
+    return ImportJob.objects.filter(pk=job.pk, stage=ImportStage.PREVIEW, state=state)
 
 
 def wish_of(job: ImportJob) -> ImportWish:
@@ -109,8 +124,9 @@ def _show(
     root: Path,
     *,
     clock: Clock,
-    notice: str = "",
+    error: str = "",
 ) -> None:
+    """Store what was seen; with an `error`, of an import that stopped before anything was stored."""
     table = next((one.file for one in previewed if one.file.columns), None)
     seen = {
         PREVIEW: [one.as_json() for one in previewed],
@@ -119,9 +135,9 @@ def _show(
         FIRST_ROWS: [list(row) for row in table.first_rows] if table else [],
     }
     options = job.options | json.loads(json.dumps(seen).replace(json.dumps(f"{root}/")[1:-1], ""))
-    leases.finish_row(job, now=clock(), options=options, stage=ImportStage.PREVIEW)
-    if notice:
-        ImportJob.objects.filter(pk=job.pk).update(error=notice)
+    leases.finish_row(
+        job, now=clock(), options=options | {STOPPED: bool(error)}, stage=ImportStage.PREVIEW, error=error
+    )
 
 
 def import_uploaded(job: ImportJob, *, clock: Clock, announce: imports.Announce) -> None:
@@ -130,8 +146,8 @@ def import_uploaded(job: ImportJob, *, clock: Clock, announce: imports.Announce)
         wish = wish_of(job)
         previewed = preview(paths, wish, after_each=partial(_renew, job, clock))
         if gaps := gaps_of(previewed, wish):
-            notice = _("Something has changed since the preview, so nothing was imported. Look at it again.")
-            _show(job, previewed, gaps, root, clock=clock, notice=notice)
+            error = _("Something has changed since the preview, so nothing was imported. Look at it again.")
+            _show(job, previewed, gaps, root, clock=clock, error=error)
             return
         take(job, previewed, wish, root=root, clock=clock, announce=announce)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from annotation.services.caption_imports import import_path as import_rounds
 from core.images.models import Collection, ImportJob, ImportKind
@@ -47,6 +48,8 @@ from research.selection.services.candidates import CandidatesRefusedError
 from research.selection.services.candidates import import_path as import_candidates
 from sxs_eval.services.judgement_imports import import_path as import_judgements
 
+NOTICE = "notice"
+"""Option of a job: what somebody should know of an import that is done."""
 NOTHING_TO_TAKE = (FileKind.NAMES, FileKind.SENTENCES, FileKind.VECTORS, UNKNOWN_KIND)
 
 
@@ -87,9 +90,11 @@ def take(
     parts = job.parts.all()
     errors = [part.error for part in parts if part.state == JobState.FAILED]
     notice = begin_languages(job, wish, now=clock()) if wish.languages and not errors else ""
-    import_jobs.finish(job, now=clock(), error=errors[0] if errors and len(errors) == len(parts) else "")
     if notice:
-        ImportJob.objects.filter(pk=job.pk).update(error=notice)
+        job.options = job.options | {NOTICE: notice}
+        leases.held_row(job).update(options=job.options)
+    nothing = "" if parts else _("There is nothing in the files to import.")
+    import_jobs.finish(job, now=clock(), error=errors[0] if errors and len(errors) == len(parts) else nothing)
 
 
 def _with_collection(job: ImportJob, wish: ImportWish) -> ImportWish:

@@ -39,6 +39,12 @@ class UndoRefusedError(Exception):
     """The import cannot be undone; the message says what was made with it."""
 
 
+def brought() -> QuerySet[ImportJob]:
+    """Find imports of files that are over and were not undone, also those of which an undo was refused."""
+    is_over = Q(stage=ImportStage.IMPORT, state__in=OVER) | Q(stage=ImportStage.UNDO, state=JobState.FAILED)
+    return ImportJob.objects.filter(is_over, kind=ImportKind.FILES)
+
+
 def ask_to_undo(*, job: ImportJob, by: User, now: datetime) -> None:
     """Queue the undoing of an import that is over.
 
@@ -46,24 +52,23 @@ def ask_to_undo(*, job: ImportJob, by: User, now: datetime) -> None:
     """
     check_may_undo(by, job)
     _check(job, now=now)
-    over = ImportJob.objects.filter(pk=job.pk, kind=ImportKind.FILES, stage=ImportStage.IMPORT, state__in=OVER)
     with transaction.atomic():
-        if not over.update(stage=ImportStage.UNDO, state=JobState.QUEUED, attempts=0, lease_until=None, error=""):
+        again = {"state": JobState.QUEUED, "attempts": 0, "lease_until": None, "error": ""}
+        if not brought().filter(pk=job.pk).update(stage=ImportStage.UNDO, **again):
             raise UndoRefusedError(_("This import is not finished, or is being undone already."))
         if job.project is not None:
             audit_log.record(project=job.project, action="import.undone", about=job.source_name, by=by, now=now)
 
 
 def undo(job: ImportJob, *, now: datetime) -> None:
-    """Do what was asked for, or say in the job what was made with the import meanwhile."""
+    """Do what was asked for; it fails where something was made with the import meanwhile, which then stays."""
     try:
         with transaction.atomic():
             _take_out(job, now=now)
             if not leases.finish_row(job, now=now):
                 raise leases.LeaseLostError(job.pk)
     except UndoRefusedError as refusal:
-        leases.finish_row(job, now=now, stage=ImportStage.IMPORT)
-        ImportJob.objects.filter(pk=job.pk).update(error=str(refusal))
+        leases.finish_row(job, now=now, error=str(refusal))
 
 
 def undo_at_once(job: ImportJob, *, now: datetime) -> None:
@@ -72,9 +77,7 @@ def undo_at_once(job: ImportJob, *, now: datetime) -> None:
     Raises UndoRefusedError.
     """
     with transaction.atomic():
-        if not ImportJob.objects.filter(pk=job.pk, stage=ImportStage.IMPORT, state__in=OVER).update(
-            stage=ImportStage.UNDO, state=JobState.DONE
-        ):
+        if not brought().filter(pk=job.pk).update(stage=ImportStage.UNDO, state=JobState.DONE, error=""):
             raise UndoRefusedError(_("This import is not finished, or is being undone already."))
         _take_out(job, now=now)
 

@@ -15,7 +15,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from core.images.management.arguments import add_report, check_report, collection_named, finish, write_report
-from core.images.models import Collection, ImportJob, ImportKind, ImportStage
+from core.images.models import Collection, ImportJob
 from core.images.tasks import ask_for_sizes
 from core.people.management.arguments import checked_text, language_of, project_of
 from core.people.permissions import usable_in
@@ -27,7 +27,7 @@ from gapgame.models import CorpusSplit
 from gapgame.rules.item_sources import ItemChoice
 from office.imports.services.file_imports import import_local
 from office.imports.services.previews import CORPUS, ImportWish, PreviewedFile, gaps_of, preview
-from office.imports.services.undoing import UndoRefusedError, undo_at_once
+from office.imports.services.undoing import UndoRefusedError, brought, undo_at_once
 from research.inference.rules.captions import MAX_MODEL_NAME_CHARACTERS
 from research.scoring.models import ReferenceSet
 
@@ -127,7 +127,7 @@ class Command(BaseCommand):
             raise CommandError("\n".join(refusals))
 
     def _undo(self, number: int) -> None:
-        job = ImportJob.objects.filter(pk=number, kind=ImportKind.FILES, stage=ImportStage.IMPORT).first()
+        job = brought().filter(pk=number).first()
         if job is None:
             raise CommandError(f"There is no import {number} to undo.")
         try:
