@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError
 
+from annotation.models import Caption
 from crosslens_metrics.formats.recognition import RecognisedFile, recognise
 from research.inference.models import ModelCaption
 from research.scoring.models import Reference
@@ -72,6 +73,49 @@ def test_different_captions_of_an_image_by_one_model_are_refused_and_named(keys,
     run(path, *about("--report", report))
     assert stored() == [("blip", "x"), ("git", "a mount")]
     assert report.read_text("utf-8").count(DIFFER) == 3
+
+
+def tasks(keys: list[str]) -> str:
+    """Tasks of Label Studio: the second has nobody's annotation, the last none at all."""
+
+    def results(*texts: str) -> list[dict[str, Any]]:
+        return [{"type": "textarea", "value": {"text": [text]}} for text in texts]
+
+    said = [{"result": results("a slope", "a hill")}], [{"model_version": "m", "result": results("a mount")}]
+    return json.dumps(
+        [
+            {"data": {"image": f"/data/upload/1/0a1b2c3d-{keys[0]}"}, "annotations": said[0], "predictions": said[1]},
+            {"data": {"image": keys[1]}, "annotations": [], "predictions": said[1]},
+            {"data": {"image": keys[1]}, "annotations": [{"result": []}]},
+        ]
+    )
+
+
+@pytest.mark.parametrize("kind", [None, "references", "model captions"])
+def test_annotations_are_peoples_and_predictions_models(keys, tmp_path, kind):
+    (tmp_path / "tasks.json").write_text(tasks(keys))
+    said = about(*(["--as", kind] if kind else []))
+    files, status = looked_at(tmp_path / "tasks.json", *said)
+    assert status == 0
+    assert [(one["kind"], one["models"], one["languages"], len(one["problems"])) for one in files] == [
+        ("references", [], {"en": 2}, 1),
+        ("model captions", ["m"], {"en": 2}, 0),
+    ]
+    output = run(tmp_path / "tasks.json", *said)
+    assert sorted(Reference.objects.values_list("text", flat=True)) == ["a hill", "a slope"]
+    assert set(ModelCaption.objects.values_list("model__name", "text", "image__entries__key")) == {
+        ("m", "a mount", keys[0]),
+        ("m", "a mount", keys[1]),
+    }
+    assert output.count("There is no caption.") == 1
+    assert "No model is named" not in output
+
+
+def test_annotations_beside_predictions_can_be_a_round(keys, tmp_path):
+    (tmp_path / "tasks.json").write_text(json.dumps(json.loads(tasks(keys))[:2]))
+    run(tmp_path / "tasks.json", *about("--as", "captions by people"))
+    assert sorted(Caption.objects.values_list("text", flat=True)) == ["a hill", "a slope"]
+    assert stored() == [("m", "a mount"), ("m", "a mount")]
 
 
 def test_equal_captions_in_one_line_are_one(keys, tmp_path):

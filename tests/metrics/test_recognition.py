@@ -78,7 +78,7 @@ def only(path: Path, **options: Any) -> RecognisedFile:
             "model captions",
             {"de": 1},
         ),
-        ("l.json", json.dumps([TASK]), "Label Studio", "model captions", {"und": 2}),
+        ("l.json", json.dumps([{**TASK, "annotations": []}]), "Label Studio", "model captions", {"und": 1}),
         (
             "l.csv",
             "annotation_id,lead_time,image,caption\n1,2,/data/upload/1/0a1b2c3d-b1.jpg,x\n",

@@ -33,6 +33,8 @@ UNKNOWN_LANGUAGE = "und"
 UNKNOWN_KIND, MODEL_CAPTIONS, REFERENCES = "unknown", "model captions", "references"
 CAPTIONS_BY_PEOPLE = "captions by people"
 """That were not made to score models with, but are a project's own."""
+BY_PEOPLE, BY_MODELS, BY_BOTH = "people", "models", "both"
+"""Who wrote the captions of a file whose lines have both, as tasks of Label Studio do."""
 WITH_REFERENCES = ("COCO", "Karpathy", "Flickr30k", "Crossmodal-3600", "Multi30k")
 """Layouts of data sets whose captions are people's."""
 
@@ -68,6 +70,7 @@ class RecognisedFile:
     example. `layout` is "" and `kind` "unknown" where it was not recognised. `columns` are those of a table, with its
     `first_rows`. `inside` is the folder or archive that it is in, and `part` opens it. `assumed_language` and
     `assumed_model` are those of captions that do not say theirs, and `sentences_of` the images of mere sentences.
+    `written_by` is whose captions it stands for, where one file has people's and models': it is then two.
     `differing` are the places of which a model has several captions, so that none can be taken.
     `comparisons` has for judgements the two models, the language, and how many judgements, images and raters there are.
     """
@@ -86,6 +89,7 @@ class RecognisedFile:
     assumed_language: str = ""
     assumed_model: str = ""
     sentences_of: Sequence[str] = ()
+    written_by: str = ""
     differing: frozenset[CaptionPlace] = frozenset()
     comparisons: list[dict[str, Any]] = field(default_factory=list)
 
@@ -145,6 +149,8 @@ def recognise(
                 inside = "" if part.path == str(path) else str(path)
                 found.append(file := RecognisedFile(part.path, inside=inside, part=part))
                 layout = _look_into(file, part, said, answers)
+                if file.written_by == BY_BOTH:
+                    found[-1:] = _apart(part, inside, said, answers)
                 if layout and layout.kind == FileKind.SENTENCES:
                     sentences.append((file, part))
                 if layout and layout.kind == FileKind.NAMES:
@@ -161,6 +167,14 @@ def recognise(
     for file, part in sentences:
         _put_names_to(file, part, lists, answers)
     return RecognisedFiles(files, image_names)
+
+
+def _apart(part: FilePart, inside: str, said: Mapping[str, str] | None, answers: _GivenAnswers) -> list[RecognisedFile]:
+    """Look at people's captions and models' of one file as if these were two files."""
+    files = [RecognisedFile(part.path, inside=inside, part=part, written_by=who) for who in (BY_PEOPLE, BY_MODELS)]
+    for file in files:
+        _look_into(file, part, said, answers)
+    return files
 
 
 def _put_beside(path: Path, beside: FilesBeside, found: list[RecognisedFile]) -> None:
@@ -199,12 +213,28 @@ def _name_by(manifest: RecognisedFile, images: RecognisedFile, beside: FilesBesi
         images.add_problem(reason, name)
 
 
-def captions_of(file: IO[bytes], *, said: Mapping[str, str] | None = None, folder: str = "") -> Rows:
+def captions_of(
+    file: IO[bytes], *, said: Mapping[str, str] | None = None, folder: str = "", written_by: str = ""
+) -> Rows:
     """The captions of a file of any layout, line by line; names of images are looked for in its `folder` first.
 
+    With `written_by` those by people alone, or by models.
     Raises LayoutError where it holds none; says what it is, as far as that shows.
     """
-    return _in_folder(layout_of(file, said=said).captions(file), folder)
+    return _of_writers(_in_folder(layout_of(file, said=said).captions(file), folder), written_by)
+
+
+def _of_writers(rows: Rows, written_by: str) -> Rows:
+    """What is wrong with a line is reported once, beside the captions by people."""
+    if not written_by:
+        yield from rows
+        return
+    for row in rows:
+        if isinstance(row, LineError):
+            if written_by == BY_PEOPLE:
+                yield row
+        elif captions := [given for given in row.captions if bool(given.model) == (written_by == BY_MODELS)]:
+            yield row._replace(captions=captions)
 
 
 def _in_folder(rows: Rows, folder: str) -> Rows:
@@ -224,7 +254,8 @@ def _look_into(
             file.kind, file.layout = layout.kind, layout.name
             file.columns, file.first_rows = layout.columns, layout.first_rows
             if layout.rows is not None:
-                _count(file, layout, _in_folder(layout.rows(opened), part.folder), answers)
+                rows = _of_writers(_in_folder(layout.rows(opened), part.folder), file.written_by)
+                _count(file, layout, rows, answers)
     except FileRefusedError as refused:
         _refused(file, refused)
         return None
@@ -258,7 +289,8 @@ class _CountedCaptions:
 
     def __init__(self, file: RecognisedFile, layout: FileLayout, answers: _GivenAnswers) -> None:
         self.file, self.layout, self.model = file, layout, answers.model
-        self.are_by_people = answers.kind in (REFERENCES, CAPTIONS_BY_PEOPLE)
+        self.are_by_people = answers.kind in (REFERENCES, CAPTIONS_BY_PEOPLE) and file.written_by != BY_MODELS
+        self.writers: set[bool] = set()
         self.otherwise = answers.language or language_in_name(file.path) or UNKNOWN_LANGUAGE
         self.assumed = model_in_name(file.path) if layout.is_of_model and not layout.says_models else ""
         self.names_model = bool(answers.model)
@@ -285,6 +317,7 @@ class _CountedCaptions:
         file = self.file
         by = "" if self.are_by_people else self.model or given.model or self.assumed
         self.names_model |= bool(given.model)
+        self.writers.add(bool(given.model))
         if self.layout.says_models and not by and not self.are_by_people:
             file.add_problem(_("The line names no model."), _example(row.number, row.name))
         try:
@@ -322,6 +355,9 @@ class _CountedCaptions:
     def close(self) -> None:
         """Say what the file is, and what is wrong with it as a whole."""
         file, most = self.file, max(self.of_people.values(), default=0)
+        if len(self.writers) > 1 and not self.layout.says_models and not self.model:
+            file.written_by = BY_BOTH
+            return
         if self.others and not self.names_model and not RESULTS_NAME.fullmatch(_stem(file.path)):
             # Only the layout is a model's, and several captions of an image are rather people's: somebody has to say.
             file.models.clear()
@@ -329,7 +365,7 @@ class _CountedCaptions:
         elif file.models:
             file.kind = MODEL_CAPTIONS
             file.differing = frozenset(self.others)
-        elif most > 1 or file.layout.startswith(WITH_REFERENCES):
+        elif most > 1 or file.written_by == BY_PEOPLE or file.layout.startswith(WITH_REFERENCES):
             file.kind = REFERENCES
         if file.differing:
             count = len(self.others) + sum(map(len, self.others.values()))

@@ -21,6 +21,7 @@ from core.people.permissions import has_role
 from crosslens_metrics.formats.layouts import FileKind
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.recognition import (
+    BY_PEOPLE,
     CAPTIONS_BY_PEOPLE,
     MODEL_CAPTIONS,
     REFERENCES,
@@ -144,14 +145,24 @@ def preview(
                 file.kind = UNKNOWN_KIND
                 if not file.problems:
                     file.add_problem(str(refused), file.path)
-        if file.kind == FileKind.CAPTIONS or (wish.kind and file.kind in (REFERENCES, MODEL_CAPTIONS)):
-            file.kind = kind or file.kind
+        if kind and _takes_kind(file, wish):
+            file.kind = kind
         if wish.project or wish.collection:
             known = set(Language.objects.filter(pk__in=file.languages).values_list("pk", flat=True))
             for tag in sorted(set(file.languages) - known - {UNKNOWN_LANGUAGE}):
                 reason = _("There is no language %(tag)s on this installation. Ask its administrators to add it.")
                 file.add_problem(reason % {"tag": tag}, file.path, file.languages[tag])
     return [PreviewedFile(file, seen, wish) for file in seen.files]
+
+
+def _takes_kind(file: RecognisedFile, wish: ImportWish) -> bool:
+    """Whether a file is what somebody said that captions are.
+
+    Where it has people's captions and models', those of models stay theirs, and those of people are nobody else's.
+    """
+    if file.written_by:
+        return file.written_by == BY_PEOPLE and wish.kind in (REFERENCES, CAPTIONS_BY_PEOPLE)
+    return file.kind == FileKind.CAPTIONS or (bool(wish.kind) and file.kind in (REFERENCES, MODEL_CAPTIONS))
 
 
 def _look_into(file: RecognisedFile, wish: ImportWish, seen: RecognisedFiles) -> None:

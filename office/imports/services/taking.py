@@ -27,6 +27,7 @@ from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.opening import KEPT_IN_MEMORY_BYTES
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.recognition import (
+    BY_MODELS,
     CAPTIONS_BY_PEOPLE,
     REFERENCES,
     UNKNOWN_KIND,
@@ -79,6 +80,10 @@ def take(
     job.lease_until = leases.renewed_lease(job, now=clock(), total=len(files))
     for done, file in enumerate(files, start=1):
         over = job.parts.exclude(state__in=OPEN_STATES).filter(source_name=taking.shown(file))
+        if file.written_by == BY_MODELS:
+            over = over.filter(kind=ImportKind.CAPTIONS)
+        elif file.written_by:
+            over = over.exclude(kind=ImportKind.CAPTIONS)
         if not over.exists():
             taking.take(file, series.get(file.series, [file]))
         job.lease_until = leases.renewed_lease(job, now=clock(), done=done)
@@ -215,6 +220,7 @@ class _FileTaking:
             "said": wish.said,
             "opened": opened,
             "folder": "" if file.sentences_of else file.part.folder,
+            "written_by": file.written_by,
         }
         if file.kind == REFERENCES:
             kind = ReferenceKind.TRANSLATED if wish.is_translated else ReferenceKind.IMPORTED
@@ -242,7 +248,8 @@ def _captions_by_image(file: RecognisedFile, opened: imports.Opener, wish: Impor
     otherwise, folder = wish.language or file.assumed_language, file.part.folder if file.part else ""
     by_image: dict[str, dict[str, list[str]]] = {}
     with opened() as read, LineReader() as reader:
-        for row in captions_of(read, said=wish.said, folder="" if file.sentences_of else folder):
+        about = {"folder": "" if file.sentences_of else folder, "written_by": file.written_by}
+        for row in captions_of(read, said=wish.said, **about):
             if isinstance(row, LineError):
                 reader.problems.append(row)
                 continue

@@ -44,6 +44,7 @@ def import_path(
     otherwise: str = "",
     said: Mapping[str, str] | None = None,
     folder: str = "",
+    written_by: str = "",
     differing: Container[CaptionPlace] = (),
     opened: Opener | None = None,
     part_of: ImportJob | None = None,
@@ -53,7 +54,8 @@ def import_path(
 
     Without `model` or `language`, the lines have to say theirs, or are in the language with the tag `otherwise`. `said`
     names columns, as `layout_of` takes them. `path` is what the report calls a file that is `opened` elsewhere.
-    Images are looked for in `folder` first. Nothing is taken of the places where the file has `differing` captions.
+    Images are looked for in `folder` first. With `written_by` only captions by models or by
+    people are read, and nothing is taken of the places where the file has `differing` captions.
     """
     options = {"model": model, "language": language.tag if language else "", "otherwise": otherwise}
     return run_local_file(
@@ -63,7 +65,8 @@ def import_path(
         kind=ImportKind.CAPTIONS,
         collection=collection,
         project=project,
-        options=options | {"is_shared": project is None, "map": dict(said or {}), "folder": folder},
+        options=options
+        | {"is_shared": project is None, "map": dict(said or {}), "folder": folder, "written_by": written_by},
         part_of=part_of,
         clock=clock,
     )
@@ -73,8 +76,8 @@ def _run(job: ImportJob, open_file: Opener, *, differing: Container[CaptionPlace
     with import_jobs.to_the_end(job, clock=clock) as last, open_file() as file:
         job.lease_until = import_jobs.extend(job, now=clock())
         ImportJob.objects.filter(pk=job.pk).update(total=count_lines(file))
-        about = {"said": job.options.get("map"), "folder": job.options.get("folder", "")}
-        rows = (row for row in captions_of(file, **about) if row.number > last)
+        about = {name: job.options.get(name, "") for name in ("folder", "written_by")}
+        rows = (row for row in captions_of(file, said=job.options.get("map"), **about) if row.number > last)
 
         def take(chunk: Sequence[CaptionRow | LineError]) -> None:
             _take_in_models(job, chunk, now=clock())

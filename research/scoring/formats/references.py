@@ -51,6 +51,7 @@ def reference_lines(
     otherwise: str = "",
     said: Mapping[str, str] | None = None,
     folder: str = "",
+    written_by: str = "",
 ) -> Iterator[ReferenceLine | LineError]:
     """What each line says, in the order of the file.
 
@@ -60,11 +61,12 @@ def reference_lines(
     - `otherwise`: tag of what does not say its language, where all are taken.
     - `said`: names of columns that somebody gave.
     - `folder`: in which the images are looked for first.
+    - `written_by`: people or models, where only theirs are taken of a file that has both.
 
     Raises FileRefusedError where nothing in the file can be read.
     """
     reader = _ReferenceReader(language, frozenset(known), otherwise)
-    for row in captions_of(file, said=said, folder=folder):
+    for row in captions_of(file, said=said, folder=folder, written_by=written_by):
         if isinstance(row, LineError):
             yield row
             continue

@@ -64,6 +64,7 @@ def import_path(
     otherwise: str = "",
     said: Mapping[str, str] | None = None,
     folder: str = "",
+    written_by: str = "",
     opened: Opener | None = None,
     part_of: ImportJob | None = None,
     clock: Clock,
@@ -73,6 +74,7 @@ def import_path(
     Without a `language` all that the lines name are taken; each goes into a set of its own, all of the same name.
     Captions that do not say their language are in the one with the tag `otherwise`, if no `language` is given. `path`
     is what the report calls a file that is `opened` elsewhere. Images are looked for in `folder` first.
+    With `written_by` only captions by people or by models are read.
     """
     options = {"project": project.pk, "language": language.tag if language else "", "otherwise": otherwise}
     return run_local_file(
@@ -83,7 +85,8 @@ def import_path(
         collection=collection,
         project=project,
         options=options
-        | {"name": name, "kind": str(kind), "source": source, "map": dict(said or {}), "folder": folder},
+        | {"name": name, "kind": str(kind), "source": source}
+        | {"map": dict(said or {}), "folder": folder, "written_by": written_by},
         part_of=part_of,
         clock=clock,
     )
@@ -109,7 +112,7 @@ class _ReferenceImport:
         ImportJob.objects.filter(pk=job.pk).update(total=count_lines(file))
         known = Language.objects.values_list("pk", flat=True)
         options = job.options
-        about = {"otherwise": options.get("otherwise", ""), "folder": options.get("folder", "")}
+        about = {name: options.get(name, "") for name in ("otherwise", "folder", "written_by")}
         lines = reference_lines(file, language=options["language"], known=known, said=options.get("map"), **about)
         units, refused = self._units(lines)
         self.sets = self._sets(units)
