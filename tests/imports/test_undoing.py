@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from django.utils import timezone
 
 from core.images.models import Collection, ImportJob, ImportStage
 from core.jobs.models import JobState
 from core.people.models import Project
 from office.imports.services.undoing import UndoRefusedError, ask_to_undo, undo_at_once
-from research.inference.models import CaptioningModel, ModelCaption
+from research.inference.models import CaptioningModel, ModelCaption, RunState, Training
 from research.inference.selectors.models import caption_counts
 from research.scoring.models import Reference, ReferenceSet, Scoring
 from sxs_eval.models import Comparison
@@ -85,6 +86,28 @@ def test_what_scores_or_comparisons_build_on_stays(project, collection):
         with pytest.raises(UndoRefusedError, match="scores"):
             ask_to_undo(job=one, by=project.created_by, now=NOW)
     assert ModelCaption.objects.count() == 4
+
+
+def test_references_that_a_model_was_trained_on_stay(project, collection):
+    before = trained_on(0, project)
+    people = references(project, collection, "a", "b")
+    training = trained_on(ReferenceSet.objects.get().pk, project)
+    with pytest.raises(UndoRefusedError, match="trainings"):
+        ask_to_undo(job=people, by=project.created_by, now=NOW)
+    assert texts() == ["a", "b"]
+    training.state = RunState.CANCELLED
+    training.save()
+    undone(people)
+    assert not ReferenceSet.objects.exists()
+    assert set(Training.objects.all()) == {before, training}
+
+
+def trained_on(references: int, project: Project) -> Training:
+    sources = [{"split": "training", "set": references, "name": "R", "language": "de", "digest": "d"}]
+    counts = {"captions": 1, "images": 1, "validation_images": 1}
+    return Training.objects.create(
+        name="T", project=project, sources=sources, queue="gpu", created_at=timezone.now(), **counts
+    )
 
 
 def test_who_builds_on_it_between_the_request_and_the_worker_keeps_it(project, collection):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -22,7 +22,7 @@ from gapgame.services.item_imports import made_with_items
 from gapgame.services.items import remove_if_empty
 from office.dashboard.selectors.project_contents import uses_of_images
 from office.imports.permissions import check_may_undo
-from research.inference.models import CaptioningModel, EmbeddingSet, ModelCaption
+from research.inference.models import CaptioningModel, EmbeddingSet, ModelCaption, RunState, Training
 from research.inference.selectors.models import forget_counts
 from research.scoring.models import ImportedReferences, ReferenceSet, ReferenceTranslation, Scoring
 from research.scoring.services.references import put_references
@@ -183,10 +183,23 @@ def _made_with_references(job: ImportJob) -> Iterator[tuple[str, QuerySet[Any]]]
         _("translations of references"),
         ReferenceTranslation.objects.filter(Q(english__in=sets) | Q(mixed_with__in=sets) | Q(made__in=sets)),
     )
+    yield _("trainings"), _trained_on(sets, since=job.created_at)
     later = ImportedReferences.objects.exclude(job__in=_parts(job)).filter(
         reference_set=OuterRef("reference_set"), image=OuterRef("image"), pk__gt=OuterRef("pk")
     )
     yield _("a later import of the same references"), _changes(job).filter(Exists(later))
+
+
+def _trained_on(sets: Sequence[int], *, since: datetime) -> QuerySet[Training]:
+    """Find trainings that took their captions from references since then, but those without a model in the end.
+
+    They keep a copy of the captions, and name the references without a foreign key.
+    """
+    trainings = Training.objects.filter(created_at__gte=since).exclude(state=RunState.CANCELLED)
+    named = trainings.exclude(state=RunState.DONE, model=None).values_list("pk", "sources")
+    wanted = set(sets)
+    found = [pk for pk, sources in named if wanted & {one.get("set") for one in sources}] if wanted else []
+    return Training.objects.filter(pk__in=found)
 
 
 def _undo_captions(job: ImportJob) -> None:
