@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from core.images.rules import manifests
 from crosslens_metrics.formats.arrays import opened_arrays
 from crosslens_metrics.formats.lines import LineFields, LineReader
+from crosslens_metrics.formats.manifests import NAMES
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
 from crosslens_metrics.named_vectors import ENTRIES, MalformedVectorsError, NamedVectors, read_named_vectors
@@ -63,14 +64,14 @@ class ImageFolder:
     def __init__(self, folder: Path, credits: Mapping[str, Mapping[str, str]]) -> None:
         self.folder, self._credits = folder.resolve(), credits
         self._files: dict[str, tuple[str, dict[str, str]]] = {}
-        for name in manifests.NAMES:
+        for name in NAMES:
             if (folder / name).is_file():
                 self._read(folder / name)
         self._names = ImageNames(self._files)
 
     def _read(self, file: Path) -> None:
         with LineReader(file) as reader, file.open("rb") as opened:
-            for line in manifests.lines_of(opened, name=file.name, size_bytes=file.stat().st_size):
+            for line in manifests.lines_of(opened, size_bytes=file.stat().st_size):
                 if isinstance(line, LineError):
                     reader.problems.append(line)
                     continue

@@ -10,9 +10,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
-from core.images.rules import manifests
 from core.images.services.imports import Opener
 from core.images.services.sources import ImportEntry, plan_of_path
+from crosslens_metrics.formats.manifests import NAMES
 from crosslens_metrics.formats.opening import opened_text
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import LineRecord, count_lines, json_records
@@ -65,7 +65,7 @@ def _files_of(path: Path, images: Path | None, stack: ExitStack) -> ItemFiles:
     elif images is not None:
         plan = plan_of_path(images, stack)
     for home in homes:
-        for name in manifests.NAMES:
+        for name in NAMES:
             if (home / name).is_file():
                 plan += plan_of_path(home / name, stack)
     return ItemFiles(plan, homes)

@@ -57,11 +57,8 @@ def changed(content: bytes, rng: Random) -> bytes:
     return bytes(mutated)
 
 
-def read_manifest(name: str) -> Callable[[bytes], None]:
-    def read(content: bytes) -> None:
-        list(manifests.lines_of(io.BytesIO(content), name=name, size_bytes=len(content)))
-
-    return read
+def read_manifest(content: bytes) -> None:
+    list(manifests.lines_of(io.BytesIO(content), size_bytes=len(content)))
 
 
 def read_references(content: bytes) -> None:
@@ -111,8 +108,8 @@ IMAGES = [
 ]
 ZIP = zipped({"a.jpg": image_file(), "m/b.png": image_file("PNG"), "manifest.csv": b"file\na.jpg\n"})
 KINDS: dict[str, tuple[list[bytes], Callable[[bytes], None]]] = {
-    "manifest.csv": ([CSV, CSV.replace(b",", b";")], read_manifest("manifest.csv")),
-    "manifest.json": ([LINES, LIST], read_manifest("manifest.json")),
+    "manifest.csv": ([CSV, CSV.replace(b",", b";")], read_manifest),
+    "manifest.json": ([LINES, LIST], read_manifest),
     "references": ([COCO, XM3600], read_references),
     "zip": ([ZIP, b"before it" + ZIP], read_zip),
     "image": (IMAGES, read_image),

@@ -15,14 +15,11 @@ from urllib.parse import urlsplit
 from django.utils.translation import gettext as _
 
 from core.images.rules import limits
-from crosslens_metrics.formats.csv_records import csv_records
 from crosslens_metrics.formats.lines import LineFields
+from crosslens_metrics.formats.manifests import COLUMNS, manifest_records
 from crosslens_metrics.formats.names import normalised_name
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
-from crosslens_metrics.formats.records import is_text, json_records, malformed, not_utf8, read_record
-
-NAMES = ("manifest.csv", "manifest.jsonl", "manifest.json")
-SUFFIXES = (".csv", ".jsonl", ".ndjson", ".json")
+from crosslens_metrics.formats.records import is_text, malformed, not_utf8, read_record
 
 TEXT_COLUMNS = {"key": 200, "title": 500, "author": 500, "licence": 200, "licence_url": 500, "source": 1000}
 """Longest value in characters, as the columns of the database have it."""
@@ -57,17 +54,16 @@ class ManifestLine:
     attribution: ImageAttribution
 
 
-def lines_of(file: IO[bytes], *, name: str, size_bytes: int) -> Iterator[ManifestLine | LineError]:
-    """Read the lines of the manifest in `file`.
+def lines_of(file: IO[bytes], *, size_bytes: int) -> Iterator[ManifestLine | LineError]:
+    """Read the lines of the manifest in `file`, of any form.
 
     Raises FileRefusedError where it cannot be used as a whole.
     """
     if size_bytes > limits.MAX_MANIFEST_BYTES:
         text = _("The manifest is larger than %(limit)s MB. Split it into several.")
         raise FileRefusedError(text % {"limit": limits.MAX_MANIFEST_BYTES // 10**6})
-    records = csv_records(file, column="file") if name.lower().endswith(".csv") else json_records(file)
     seen: dict[str, int] = {}
-    for count, record in enumerate(records, start=1):
+    for count, record in enumerate(manifest_records(file), start=1):
         if count > limits.MAX_MANIFEST_LINES:
             text = _("The manifest has more than %(limit)s lines. Split it into several.")
             raise FileRefusedError(text % {"limit": limits.MAX_MANIFEST_LINES})
@@ -84,7 +80,7 @@ def _line(number: int, value: Any) -> ManifestLine:
     if not isinstance(value, dict):
         raise LineError(_("This is not a JSON object with a “file”."))
     values: dict[str, Any] = {ALIASES.get(name, str(name)): value for name, value in value.items() if name}
-    file_name = values.pop("file", None)
+    file_name = next((values.pop(name) for name in COLUMNS if name in values), None)
     file = file_name if isinstance(file_name, str) and is_text(file_name) else ""
     try:
         return ManifestLine(number, path_inside(file), attribution_of(values))

@@ -25,6 +25,7 @@ from core.images.rules.archives import contents_of, is_hidden, open_zip
 from core.images.rules.image_checks import ImageRefusedError
 from core.images.rules.manifests import ImageAttribution, ManifestLine
 from core.images.services.collections import keys_of
+from crosslens_metrics.formats.manifests import beside_images, called_manifest, is_manifest, may_be_manifest
 from crosslens_metrics.formats.names import SUFFIXES, normalised_name
 from crosslens_metrics.formats.opening import plain_text
 from crosslens_metrics.formats.parts import SHARD_SUFFIXES, TAR_SUFFIXES, tar_members
@@ -80,18 +81,21 @@ def plan_of_path(path: Path, stack: ExitStack) -> list[ImportEntry | LineError]:
     Raises FileRefusedError where nothing can be imported from it.
     """
     if path.is_dir():
-        return _with_keys(_plan(_folder(path), [name for name in manifests.NAMES if (path / name).is_file()]))
+        folder = _folder(path)
+        return _with_keys(_plan(folder, _manifests_in(folder)))
     if not path.is_file():
         raise FileRefusedError(_("There is no file or folder “%(path)s”.") % {"path": path})
     if path.suffix.lower() == ".zip":
         source = _zip(stack.enter_context(path.open("rb")), stack)
         return _with_keys(_plan(source, _manifests_in(source)))
-    if path.suffix.lower() in manifests.SUFFIXES:
+    if may_be_manifest(path.name):
         return _with_keys(_plan_of_manifest(path))
     if path.name.lower().endswith(TAR_SUFFIXES):
         return _with_keys(_plan(_tar(path, stack), []))
     if path.name.lower().endswith(SUFFIXES):
         return _with_keys(_plan(SourceFiles({normalised_name(path.name): _on_disk(path)}, []), []))
+    if _is_manifest(_on_disk(path)):
+        return _with_keys(_plan_of_manifest(path))
     text = _("“%(path)s” is not an image, a folder, a zip or tar file, or a manifest (.csv, .jsonl or .json).")
     raise FileRefusedError(text % {"path": path})
 
@@ -181,9 +185,7 @@ def _plan(source: SourceFiles, named: list[str], after: int = 0) -> list[ImportE
             about = source.files[beside[name]] if name in beside else None
             plan.append(ImportEntry(number, name, source.files[name], ImageAttribution(), beside=about))
     else:
-        plan = _lines(
-            named[0], source.files[named[0]], source.files.get, base=str(PurePosixPath(named[0]).parent), after=after
-        )
+        plan = _lines(source.files[named[0]], source.files.get, base=str(PurePosixPath(named[0]).parent), after=after)
         number = plan[-1].number if plan else after
         listed = {item.name for item in plan} | {named[0]}
         for name in source.files:
@@ -203,12 +205,13 @@ def _files_beside(files: Collection[str]) -> dict[str, str]:
 
 
 def _lines(
-    name: str, manifest: SourceFile, find: Callable[[str], SourceFile | None], *, base: str = ".", after: int = 0
+    manifest: SourceFile, find: Callable[[str], SourceFile | None], *, base: str = ".", after: int = 0
 ) -> list[ImportEntry | LineError]:
     plan: list[ImportEntry | LineError] = []
     try:
         with manifest.open() as packed, plain_text(packed) as file:
-            for line in manifests.lines_of(file, name=name, size_bytes=manifest.size_bytes):
+            size_bytes = max(manifest.size_bytes, file.seek(0, os.SEEK_END))
+            for line in manifests.lines_of(file, size_bytes=size_bytes):
                 plan.append(_line(line, find, base=base, after=after))  # noqa: PERF401
     except (*UNPACKING_FAILED, OSError) as error:
         raise FileRefusedError(
@@ -244,7 +247,7 @@ def _plan_of_manifest(path: Path) -> list[ImportEntry | LineError]:
             found = _within(home, spelt_otherwise()[name])
         return found
 
-    return _lines(path.name, _on_disk(path), find)
+    return _lines(_on_disk(path), find)
 
 
 def _folder(path: Path) -> SourceFiles:
@@ -328,11 +331,20 @@ def _report_hidden(source: SourceFiles, count: int) -> None:
 
 
 def _manifests_in(source: SourceFiles) -> list[str]:
-    """Find the manifests at the top, or else in the only folder."""
-    names = [name for name in source.files if PurePosixPath(name).name.lower() in manifests.NAMES]
-    top = [name for name in names if "/" not in name]
-    first_parts = {PurePosixPath(name).parts[0] for name in source.files}
-    return top or ([name for name in names if name.count("/") == 1] if len(first_parts) == 1 else [])
+    """Find the manifests at the top, or else in the only folder: what is called so, or else what is one."""
+    if called := beside_images(called_manifest(source.files), source.files):
+        return called
+    about = set(_files_beside(source.files).values())
+    tables = [name for name in source.files if may_be_manifest(name) and name not in about]
+    return [name for name in beside_images(tables, source.files) if _is_manifest(source.files[name])]
+
+
+def _is_manifest(content: SourceFile) -> bool:
+    try:
+        with content.open() as packed, plain_text(packed) as file:
+            return is_manifest(file)
+    except (FileRefusedError, *UNPACKING_FAILED, OSError):
+        return False
 
 
 def _put_together(main: SourceFiles, other: SourceFiles, source: str) -> None:

@@ -20,6 +20,7 @@ from crosslens_metrics.formats.caption_rows import (
     language_tag,
 )
 from crosslens_metrics.formats.layouts import FileKind, FileLayout, layout_of
+from crosslens_metrics.formats.manifests import beside_images, called_manifest
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.object_rows import Rows
 from crosslens_metrics.formats.parts import FilePart, FilesBeside, container_of, parts_of
@@ -183,12 +184,21 @@ def _put_beside(path: Path, beside: FilesBeside, found: list[RecognisedFile]) ->
     A manifest among them is about them, so that it is no file of its own.
     """
     if beside.image_names:
-        manifest = next((file for file in found if file.kind == FileKind.IMAGES), None)
+        listed = {file.path.removeprefix(f"{path}/"): file for file in found if file.kind == FileKind.IMAGES}
+        among = [*beside.image_names, *(file.path.removeprefix(f"{path}/") for file in found)]
+        among += [name for names in beside.left_out.values() for name in names]
+        names = beside_images(called_manifest(listed), among) or beside_images(listed, among)
         found[:] = [file for file in found if file.kind != FileKind.IMAGES]
         found.insert(0, RecognisedFile(str(path), FileKind.IMAGES, container_of(path)))
         found[0].images = dict.fromkeys((name,) for name in beside.image_names)
-        if manifest is not None:
-            _name_by(manifest, found[0], beside)
+        for name in listed.keys() - set(names):
+            beside.put(name)
+        if len(names) == 1:
+            _name_by(listed[names[0]], found[0], beside)
+        elif names:
+            text = _("There are %(count)s manifests: %(names)s. Keep one.")
+            reason = text % {"count": len(names), "names": ", ".join(sorted(names))}
+            _refused(found[0], FileRefusedError(reason))
     elif beside.left_out and not found:
         found.append(RecognisedFile(str(path)))
     for reason, names in beside.left_out.items():

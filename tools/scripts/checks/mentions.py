@@ -14,12 +14,13 @@ from config import ROOT
 from config.variables import OPTIONAL, REQUIRED
 from core.images.rules import limits
 from core.images.rules.image_checks import WEBP_BYTES_PER_PIXEL
-from core.images.rules.manifests import ALIASES, NAMES, TEXT_COLUMNS
+from core.images.rules.manifests import ALIASES, TEXT_COLUMNS
 from core.images.services.import_jobs import MAX_SILENT_S
 from core.people.rules.passwords import OWN_WORDS
 from crosslens_metrics.formats.caption_rows import MAX_CAPTION_CHARACTERS
 from crosslens_metrics.formats.judgements import COLUMNS as JUDGEMENT_COLUMNS
 from crosslens_metrics.formats.limits import MAX_ROW_CHARACTERS
+from crosslens_metrics.formats.manifests import NAMES
 from crosslens_metrics.reports.comparison_figures import MESSAGES
 from crosslens_metrics.scales import SCALES
 from crosslens_metrics.scoring import FIGURES

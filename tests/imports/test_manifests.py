@@ -1,0 +1,119 @@
+"""Tables about images: what the preview takes for one, the import reads, in any form and under any name."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pyarrow
+import pytest
+from django.core.management import CommandError
+from pyarrow import parquet
+
+from core.images.models import Collection
+from tests.images.image_files import image_file
+from tests.imports.test_import_command import looked_at, run
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
+ROW = {"license": "CC BY 4.0", "author": "Ann", "key": "hill", "taken": date(2026, 1, 2)}
+
+
+def table(column: str, separator: str = ",") -> bytes:
+    rows = ([column, *ROW], ["b1.jpg", *map(str, ROW.values())])
+    return "".join(separator.join(row) + "\n" for row in rows).encode()
+
+
+def workbook(column: str) -> bytes:
+    book, content = openpyxl.Workbook(), io.BytesIO()
+    for row in ([column, *ROW], ["b1.jpg", *ROW.values()]):
+        book.active.append(row)
+    book.save(content)
+    return content.getvalue()
+
+
+def columns(column: str) -> bytes:
+    content = io.BytesIO()
+    parquet.write_table(pyarrow.table({name: [value] for name, value in {column: "b1.jpg", **ROW}.items()}), content)
+    return content.getvalue()
+
+
+FORMS: dict[str, Callable[[str], bytes]] = {
+    "photos.csv": table,
+    "photos.tsv": lambda column: table(column, "\t"),
+    "photos.csv.gz": lambda column: gzip.compress(table(column)),
+    "photos.xlsx": workbook,
+    "photos.parquet": columns,
+    "photos.txt": lambda column: table(column, ";"),
+}
+
+
+def stored() -> list[tuple[Any, ...]]:
+    about = ("key", "image__licence", "image__author")
+    return list(Collection.objects.get(name="C").entries.values_list(*about))
+
+
+@pytest.mark.parametrize("column", ["file", "file_name"])
+@pytest.mark.parametrize("name", FORMS)
+def test_what_the_preview_takes_for_a_manifest_is_imported(tmp_path: Path, name: str, column: str) -> None:
+    (tmp_path / "b1.jpg").write_bytes(image_file())
+    (tmp_path / name).write_bytes(FORMS[name](column))
+    files, status = looked_at(tmp_path / name)
+    assert (status, [(file["kind"], file["format"]) for file in files]) == (0, [("images", "manifest of images")])
+    run(tmp_path / name, "--collection", "C")
+    assert stored() == [("hill", "CC BY 4.0", "Ann")]
+    assert str(Collection.objects.get(name="C").entries.get().image.extra["taken"]).startswith("2026-01-02")
+
+
+@pytest.mark.parametrize("folder", ["", "boats/"])
+@pytest.mark.parametrize("name", ["metadata.csv", "photos.xlsx", "manifest.csv"])
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_table_about_the_images_beside_it_is_their_manifest(
+    tmp_path: Path, is_packed: bool, name: str, folder: str
+) -> None:
+    content = workbook("file_name") if name.endswith("xlsx") else table("file_name")
+    home = tmp_path / "data"
+    (home / folder).mkdir(parents=True)
+    (home / folder / "b1.jpg").write_bytes(image_file())
+    (home / folder / name).write_bytes(content)
+    if is_packed:
+        with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
+            for one in ("b1.jpg", name):
+                archive.write(home / folder / one, f"{folder}{one}")
+        home = tmp_path / "data.zip"
+    [file], status = looked_at(home)
+    assert (status, file["images"]["matched"], file["problems"]) == (0, 1, [])
+    assert "Not imported: 0" in run(home, "--collection", "C")
+    assert stored() == [("hill", "CC BY 4.0", "Ann")]
+
+
+def test_two_manifests_are_refused_by_the_preview_as_by_the_import(tmp_path):
+    (tmp_path / "b1.jpg").write_bytes(image_file())
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_bytes(table("file"))
+    [file], status = looked_at(tmp_path)
+    assert (status, file["kind"], file["problems"][0]["kind"]) == (
+        1,
+        "unknown",
+        "There are 2 manifests: a.csv, b.csv. Keep one.",
+    )
+    with pytest.raises(CommandError, match="There are 2 manifests"):
+        run(tmp_path, "--collection", "C")
+
+
+def test_a_manifest_that_lies_deeper_is_left_out_by_both(tmp_path):
+    for split in ("train", "test"):
+        (tmp_path / split).mkdir()
+        (tmp_path / split / "b1.jpg").write_bytes(image_file())
+    (tmp_path / "train" / "metadata.csv").write_bytes(table("file_name"))
+    [file], _status = looked_at(tmp_path)
+    assert [(one["kind"].split(",")[0], one["example"]) for one in file["problems"]] == [
+        ("This is neither an image nor a file of captions", "train/metadata.csv")
+    ]
+    run(tmp_path, "--collection", "C")
+    assert {licence for _key, licence, _author in stored()} == {""}
