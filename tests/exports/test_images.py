@@ -96,7 +96,8 @@ def texts_of(project: Project, sha256_of: Mapping[str, str]) -> dict[str, dict[s
 
 @pytest.mark.parametrize(("format", "suffix"), [("webdataset", "tar"), ("huggingface-images", "zip")])
 def test_what_comes_in_again_by_the_import_is_equal(drawn, format, suffix, tmp_path):
-    Image.objects.update(licence="CC BY 4.0")
+    said = {"licence": "CC BY 4.0", "author": "Ann", "title": "A place", "source": "https://e.org/1"}
+    Image.objects.update(**said)
     path, project = exported(tmp_path / f"a.{suffix}", format), make_project("again")
     into = ("--project", "again", "--collection", "again", "--as", CAPTIONS_BY_PEOPLE, "--source", "Harbours")
     call_command("import", str(path), *into, stdout=io.StringIO(), stderr=io.StringIO())
@@ -104,6 +105,8 @@ def test_what_comes_in_again_by_the_import_is_equal(drawn, format, suffix, tmp_p
     before = texts_of(drawn.project, {key: image.sha256 for key, image in about_images(drawn).items()})
     assert texts_of(project, {key: key.removesuffix(".webp") for key in keys}) == before
     assert len(before) == 4
+    again = Image.objects.filter(entries__collection=project.rounds.first().collection)
+    assert list(again.values(*said)) == [said] * 4
 
 
 @pytest.mark.filterwarnings("ignore")

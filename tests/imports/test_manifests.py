@@ -110,10 +110,20 @@ def test_a_manifest_that_lies_deeper_is_left_out_by_both(tmp_path):
     for split in ("train", "test"):
         (tmp_path / split).mkdir()
         (tmp_path / split / "b1.jpg").write_bytes(image_file())
-    (tmp_path / "train" / "metadata.csv").write_bytes(table("file_name"))
+    (tmp_path / "train" / "photos.csv").write_bytes(table("file_name"))
     [file], _status = looked_at(tmp_path)
     assert [(one["kind"].split(",")[0], one["example"]) for one in file["problems"]] == [
-        ("This is neither an image nor a file of captions", "train/metadata.csv")
+        ("This is neither an image nor a file of captions", "train/photos.csv")
     ]
     run(tmp_path, "--collection", "C")
     assert {licence for _key, licence, _author in stored()} == {""}
+
+
+def test_metadata_in_the_folders_of_splits_say_whose_the_images_there_are(tmp_path):
+    for number, split in enumerate(("train", "test")):
+        (tmp_path / split).mkdir()
+        (tmp_path / split / "b1.jpg").write_bytes(image_file(size=(60 + number, 48)))
+        lines = f"file_name,text,licence\nb1.jpg,a hill,{['CC BY 4.0', 'CC0 1.0'][number]}\n"
+        (tmp_path / split / "metadata.csv").write_text(lines)
+    run(tmp_path, "--collection", "C", "--language", "en", "--model", "m")
+    assert sorted(stored()) == [("test/b1", "CC0 1.0", ""), ("train/b1", "CC BY 4.0", "")]

@@ -24,7 +24,7 @@ from core.images.services.collections import KeyTakenError, put_in
 from core.images.services.expected_images import expected_image
 from core.images.services.images import image_of, store_original
 from core.images.services.import_jobs import Clock
-from core.images.services.sources import ImportEntry, address_beside, plan_of_path, plan_of_upload, spooled_file
+from core.images.services.sources import ImportEntry, plan_of_path, plan_of_upload, said_beside, spooled_file
 from core.jobs.services.leases import LeaseLostError
 from core.people.models import User
 from crosslens_metrics.formats.opening import opened_text
@@ -195,7 +195,7 @@ def _add(job: ImportJob, entry: ImportEntry, file: IO[bytes], *, clock: Clock, a
     assert job.collection is not None
     size_bytes = file.seek(0, 2)
     sha256, facts = store_original(file, name=entry.name, size_bytes=size_bytes)
-    address, path = address_beside(entry), printable(entry.name)
+    (address, attribution), path = said_beside(entry), printable(entry.name)
     now = clock()
     with transaction.atomic():
         expected = expected_image(job.collection, entry.keys, address or path)
@@ -205,7 +205,7 @@ def _add(job: ImportJob, entry: ImportEntry, file: IO[bytes], *, clock: Clock, a
         image, is_new, filled_in, kept = image_of(
             sha256=sha256,
             facts=facts,
-            attribution=expected.attribution if expected else entry.attribution.fetched_from(address),
+            attribution=expected.attribution if expected else attribution.fetched_from(address),
             size_bytes=size_bytes,
             job=job,
             now=now,

@@ -9,12 +9,13 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from io import BytesIO
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 
 from django.core.files.storage import default_storage
 from django.utils.translation import gettext as _
@@ -22,15 +23,23 @@ from django.utils.translation import ngettext
 
 from core.images.rules import limits, manifests
 from core.images.rules.archives import contents_of, is_hidden, open_zip
+from core.images.rules.attributions import FIELDS
 from core.images.rules.image_checks import ImageRefusedError
 from core.images.rules.manifests import ImageAttribution, ManifestLine
 from core.images.services.collections import keys_of
-from crosslens_metrics.formats.manifests import beside_images, called_manifest, is_manifest, may_be_manifest
+from crosslens_metrics.formats.manifests import (
+    METADATA,
+    beside_images,
+    called_manifest,
+    is_manifest,
+    manifest_records,
+    may_be_manifest,
+)
 from crosslens_metrics.formats.names import SUFFIXES, normalised_name
 from crosslens_metrics.formats.opening import plain_text
 from crosslens_metrics.formats.parts import SHARD_SUFFIXES, TAR_SUFFIXES, tar_members
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
-from crosslens_metrics.formats.records import is_text
+from crosslens_metrics.formats.records import LineRecord, is_text
 
 KEPT_IN_MEMORY_BYTES = 4 * limits.MEGABYTE
 UNPACKING_FAILED = (
@@ -56,7 +65,7 @@ class ImportEntry:
     """One file to import. The same source gives the same numbers each time, so that an import can be resumed.
 
     `keys` are those that it may have in the collection, of which it gets the first that is free. `beside` is what
-    img2dataset wrote about it.
+    img2dataset or a shard says about it, or Hugging Face's metadata do.
     """
 
     number: int
@@ -140,17 +149,29 @@ def _with_keys(plan: list[ImportEntry | LineError]) -> list[ImportEntry | LineEr
     ]
 
 
-def address_beside(entry: ImportEntry) -> str:
-    """Read the address that img2dataset fetched the image from; "" if nothing says so."""
+def said_beside(entry: ImportEntry) -> tuple[str, ImageAttribution]:
+    """Read the address that img2dataset fetched the image from, "" if nothing says so, and what else is known of it."""
     if entry.beside is None:
-        return ""
+        return "", entry.attribution
     try:
         with entry.beside.open() as file:
             about = json.loads(file.read(MAX_BESIDE_BYTES))
     except (*UNPACKING_FAILED, OSError):
-        return ""
-    address = about.get("url") if isinstance(about, dict) else None
-    return address if isinstance(address, str) and is_text(address) and address.isprintable() else ""
+        about = None
+    if not isinstance(about, dict):
+        return "", entry.attribution
+    address = about.get("url")
+    is_address = isinstance(address, str) and is_text(address) and address.isprintable()
+    return address if is_address else "", _attribution_in(about)
+
+
+def _attribution_in(about: Mapping[str, Any]) -> ImageAttribution:
+    """Whose the image is and under which licence; what cannot be kept is left out, as it is no manifest."""
+    known = {manifests.ALIASES.get(name, name): value for name, value in about.items() if value}
+    try:
+        return manifests.attribution_of({name: known[name] for name in FIELDS if name in known})
+    except LineError:
+        return ImageAttribution()
 
 
 def spooled_file(content: SourceFile) -> tempfile.SpooledTemporaryFile[bytes]:
@@ -178,11 +199,11 @@ def _plan(source: SourceFiles, named: list[str], after: int = 0) -> list[ImportE
     plan: list[ImportEntry | LineError] = []
     number = after
     if not named:
-        beside = _files_beside(source.files)
-        left_out = set(beside.values())
+        beside, (tables, lines) = _files_beside(source.files), _lines_beside(source)
+        left_out = {*beside.values(), *tables}
         names = [name for name in source.files if name not in left_out]
         for number, name in enumerate(names, start=after + 1):
-            about = source.files[beside[name]] if name in beside else None
+            about = source.files[beside[name]] if name in beside else lines.get(name)
             plan.append(ImportEntry(number, name, source.files[name], ImageAttribution(), beside=about))
     else:
         plan = _lines(source.files[named[0]], source.files.get, base=str(PurePosixPath(named[0]).parent), after=after)
@@ -202,6 +223,31 @@ def _files_beside(files: Collection[str]) -> dict[str, str]:
     """Find the names of the files about images, by the names of these."""
     named = {name: f"{name.rpartition('.')[0]}.json" for name in files if name.endswith(FETCHED_SUFFIXES)}
     return {name: beside for name, beside in named.items() if beside in files}
+
+
+def _lines_beside(source: SourceFiles) -> tuple[set[str], dict[str, SourceFile]]:
+    """Find what Hugging Face's metadata say of images besides their captions: their names, and this by image."""
+    tables: set[str] = set()
+    found: dict[str, SourceFile] = {}
+    for name in source.files:
+        home, _slash, last = name.rpartition("/")
+        if last.lower() not in METADATA:
+            continue
+        refused = (FileRefusedError, *UNPACKING_FAILED, OSError)
+        with suppress(*refused), source.files[name].open() as packed, plain_text(packed) as file:
+            for record in manifest_records(file):
+                value = record.value if isinstance(record, LineRecord) else None
+                image = value.get("file_name") if isinstance(value, dict) else None
+                if isinstance(value, dict) and isinstance(image, str):
+                    found[f"{home}/{image}" if home else image] = _as_file(value)
+                    tables.add(name)
+    return tables, found
+
+
+def _as_file(value: Mapping[str, Any]) -> SourceFile:
+    about = {name: of for name, of in value.items() if manifests.ALIASES.get(name, name) in FIELDS}
+    content = json.dumps(about).encode()
+    return SourceFile(len(content), lambda: BytesIO(content))
 
 
 def _lines(
@@ -300,7 +346,7 @@ def _zip(file: IO[bytes], stack: ExitStack) -> SourceFiles:
 
 
 def _tar(path: Path, stack: ExitStack) -> SourceFiles:
-    """The files of a shard of WebDataset; those with the captions of an image are of the next import."""
+    """The files of a shard of WebDataset; captions alone are of the next import."""
     source = SourceFiles({}, [])
     try:
         archive = stack.enter_context(tarfile.open(path))  # noqa: SIM115
@@ -310,8 +356,10 @@ def _tar(path: Path, stack: ExitStack) -> SourceFiles:
     if len(members) > limits.MAX_ZIP_ENTRIES or sum(member.size for member in members) > limits.MAX_ZIP_BYTES:
         raise FileRefusedError(_("The tar file has too many files, or they are too large. Split it into several."))
     for member in members:
-        if not member.name.lower().endswith(SHARD_SUFFIXES):
-            source.files[normalised_name(member.name)] = SourceFile(member.size, partial(_of_tar, archive, member))
+        source.files[normalised_name(member.name)] = SourceFile(member.size, partial(_of_tar, archive, member))
+    about = set(_files_beside(source.files).values())
+    for name in [name for name in source.files if name.lower().endswith(SHARD_SUFFIXES) and name not in about]:
+        del source.files[name]
     return source
 
 

@@ -17,6 +17,8 @@ from crosslens_metrics.formats.table_files import excel_records, parquet_records
 
 NAMES = ("manifest.csv", "manifest.jsonl", "manifest.json")
 """What is called so is a manifest, whatever else is one."""
+METADATA = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
+"""What Hugging Face calls tables about the images beside them, in each folder of splits."""
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".xlsx")
 COLUMNS = ("file", "file_name")
 """One of which names the file of an image."""

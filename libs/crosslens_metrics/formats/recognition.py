@@ -20,7 +20,7 @@ from crosslens_metrics.formats.caption_rows import (
     language_tag,
 )
 from crosslens_metrics.formats.layouts import FileKind, FileLayout, layout_of
-from crosslens_metrics.formats.manifests import beside_images, called_manifest
+from crosslens_metrics.formats.manifests import METADATA, beside_images, called_manifest
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.object_rows import Rows
 from crosslens_metrics.formats.parts import FilePart, FilesBeside, container_of, parts_of
@@ -192,7 +192,8 @@ def _put_beside(path: Path, beside: FilesBeside, found: list[RecognisedFile]) ->
         found.insert(0, RecognisedFile(str(path), FileKind.IMAGES, container_of(path)))
         found[0].images = dict.fromkeys((name,) for name in beside.image_names)
         for name in listed.keys() - set(names):
-            beside.put(name)
+            if name.rpartition("/")[2].lower() not in METADATA:
+                beside.put(name)
         if len(names) == 1:
             _name_by(listed[names[0]], found[0], beside)
         elif names:
