@@ -293,6 +293,30 @@ def workbook(sheet: str) -> bytes:
     return content.getvalue()
 
 
+@pytest.mark.parametrize(
+    ("name", "members", "says"),
+    [
+        (
+            "t.ods",
+            {"mimetype": "application/vnd.oasis.opendocument.spreadsheet", "content.xml": ""},
+            "spreadsheet. Save",
+        ),
+        ("t.odt", {"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": ""}, "This is a text or a"),
+        ("t.docx", {"[Content_Types].xml": "<a/>", "word/document.xml": ""}, "This is a text or a"),
+        ("t.pptx", {"[Content_Types].xml": "<a/>", "ppt/presentation.xml": ""}, "This is a text or a"),
+    ],
+)
+def test_documents_of_office_programs_are_refused_by_what_they_are(
+    tmp_path: Path, name: str, members: dict[str, str], says: str
+) -> None:
+    with zipfile.ZipFile(tmp_path / name, "w") as archive:
+        for member, content in members.items():
+            archive.writestr(member, content)
+    (problem,) = only(tmp_path / name).problems
+    assert says in problem
+    assert "Excel (.xlsx) or CSV" in problem
+
+
 BROKEN = (
     workbook("<a"),
     workbook(""),

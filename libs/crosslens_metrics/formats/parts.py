@@ -7,7 +7,7 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,6 +23,7 @@ from crosslens_metrics.messages import gettext as _
 
 ZIP_MAGIC, TAR_SUFFIXES = b"PK\x03\x04", (".tar", ".tar.gz", ".tgz")
 SHARD_SUFFIXES = (".txt", ".caption", ".cap", ".json")
+OPEN_DOCUMENT = "application/vnd.oasis.opendocument."
 TEXT_SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".token", ".parquet", ".xlsx", ".gz")
 
 
@@ -116,15 +117,38 @@ def is_archive_of_arrays(file: IO[bytes]) -> bool:
 
 
 def _is_archive_of_files(path: Path) -> bool:
-    """Whether it is a zip of files, and neither a workbook nor arrays, which are one too."""
+    """Whether it is a zip of files, and neither a workbook nor arrays, which are one too.
+
+    Raises FileRefusedError where it is another document of an office program.
+    """
     with path.open("rb") as file:
         if file.read(4) != ZIP_MAGIC or is_archive_of_arrays(file):
             return False
     try:
         with zipfile.ZipFile(path) as archive:
-            return "[Content_Types].xml" not in archive.namelist()
-    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+            names = archive.namelist()
+            _refuse_documents(archive, names)
+            return "[Content_Types].xml" not in names
+    except (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, RuntimeError) as error:
         raise FileRefusedError(_("This is not a zip file, or it is incomplete. Make it again.")) from error
+
+
+def _refuse_documents(archive: zipfile.ZipFile, names: Sequence[str]) -> None:
+    """Refuse by its name what is packed as a zip, although nobody means it as an archive."""
+    kind = ""
+    if "mimetype" in names:
+        with archive.open("mimetype") as file:
+            kind = file.read(100).decode("ascii", "replace").strip()
+    if kind.startswith(OPEN_DOCUMENT):
+        if kind == f"{OPEN_DOCUMENT}spreadsheet":
+            raise FileRefusedError(_("This is an OpenDocument spreadsheet. Save it as Excel (.xlsx) or CSV."))
+        raise FileRefusedError(_not_a_table())
+    if "word/document.xml" in names or "ppt/presentation.xml" in names:
+        raise FileRefusedError(_not_a_table())
+
+
+def _not_a_table() -> str:
+    return _("This is a text or a presentation of an office program. Save its table as Excel (.xlsx) or CSV.")
 
 
 def _parts_of_zip(path: Path, beside: FilesBeside) -> Iterator[FilePart]:
