@@ -289,10 +289,10 @@ def test_an_error_that_nobody_foresaw_costs_one_line(tmp_path, monkeypatch, capl
     content = lines(*({"image": key, "caption": f"{WORDS} {key}"} for key in keys(collection)))
     real, fatal = captions._ChunkOfCaptions._outcome, keys(collection)[1]
 
-    def fails_for_one(some, text, named):
+    def fails_for_one(some, text, named, place):
         if named.name == fatal:
             raise AssertionError(text.text)
-        return real(some, text, named)
+        return real(some, text, named, place)
 
     monkeypatch.setattr(captions._ChunkOfCaptions, "_outcome", fails_for_one)
     job = run_file(content, tmp_path)

@@ -161,8 +161,9 @@ def said_beside(entry: ImportEntry) -> tuple[str, ImageAttribution]:
     if not isinstance(about, dict):
         return "", entry.attribution
     address = about.get("url")
-    is_address = isinstance(address, str) and is_text(address) and address.isprintable()
-    return address if is_address else "", _attribution_in(about)
+    if not isinstance(address, str) or not is_text(address) or not address.isprintable():
+        address = ""
+    return address, _attribution_in(about)
 
 
 def _attribution_in(about: Mapping[str, Any]) -> ImageAttribution:

@@ -131,8 +131,8 @@ def preview(
     """
     folders = {path: what for path in paths if (what := _folder_of_items(path))}
     files = [path for path in paths if path not in folders]
-    said = {"said": wish.said, "language": wish.language, "model": wish.model, "kind": wish.kind}
-    seen = recognise(files, **said, after_each=after_each)
+    about = {"language": wish.language, "model": wish.model, "kind": wish.kind}
+    seen = recognise(files, said=wish.said, **about, after_each=after_each)
     kind = wish.kind or (MODEL_CAPTIONS if wish.model else REFERENCES if wish.name else "")
     seen.files.extend(RecognisedFile(str(path), FileKind.GAP_ITEMS, what) for path, what in folders.items())
     for reason in _missing_columns(seen.files, wish):
