@@ -342,6 +342,8 @@ export class Saver {
     }
     if (outcome === "conflict") {
       if (!this.#sent.has(data.text)) {
+        // Another tab on this device may have forgotten it, when its own text was saved.
+        this.#keep();
         this.askWhich(data);
         return false;
       }

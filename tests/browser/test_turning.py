@@ -195,6 +195,31 @@ def test_a_conflict_stops_the_turn_and_is_gone_with_its_image(
     expect_stored(page, turner, {1: "二番目"})
 
 
+def test_a_text_in_conflict_is_there_again_after_the_page_was_left(
+    turner: Desk, page: Page, context: BrowserContext
+) -> None:
+    """The other tab, once its text was saved, has forgotten what this device kept for the image."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/draft/", hold)
+    with page.expect_request("**/draft/"):
+        page.fill("#text", "二番目")
+    other = context.new_page()
+    other.goto(turner.writing(1))
+    other.fill("#text", "一番目")
+    expect(state(other)).to_have_text("Saved")
+    held[0].continue_()
+    expect(page.locator("[data-conflict]")).to_be_visible()
+    page.unroute("**/draft/")
+    page.reload()
+    expect(page.locator("[data-conflict-mine]")).to_have_text("二番目")
+    page.get_by_role("button", name="Keep mine").click()
+    expect_stored(page, turner, {1: "二番目"})
+
+
 def test_the_next_image_is_there_at_once_and_captions_follow_in_order_and_once(turner: Desk, page: Page) -> None:
     sent: list[str] = []
     held: list[Route] = []
