@@ -57,12 +57,13 @@ function showTools() {
 
 const neighbour = ({ dataset }) => items[items.indexOf(current) + Number(dataset.step)];
 
-function goTo(item, { isAtOnce = false } = {}) {
+function goTo(item, { isAtOnce = false, isArrival = false } = {}) {
   settlingUntil = performance.now() + SETTLE_MS;
   makeCurrent(item);
   if (isSingle()) {
     about.open = false;
-    document.querySelector(".messages")?.remove();
+    // What the page came with is to be read first.
+    if (!isArrival) document.querySelector(".messages")?.remove();
   }
   const isStill = isAtOnce || matchMedia("(prefers-reduced-motion: reduce)").matches;
   const levels = item.querySelector(".rate__text");
@@ -347,7 +348,7 @@ for (const hidden of document.querySelectorAll("[data-needs-script]")) hidden.hi
 openZoom(form, document.getElementById("zoom"));
 showProgress();
 const begin = firstUnrated();
-if (begin && begin !== items[0]) goTo(begin);
+if (begin && begin !== items[0]) goTo(begin, { isArrival: true });
 else makeCurrent(begin ?? items[0]);
 fetchAll();
 addEventListener("online", fetchAll);

@@ -104,6 +104,21 @@ def test_on_a_first_visit_no_caption_is_rated_unread(desk: Desk, page: Page, vie
     expect(seen.first).to_be_in_viewport(ratio=0.99)
 
 
+def test_on_a_phone_the_thanks_for_a_report_stay_until_another_image_is_shown(desk: Desk, browser: Browser) -> None:
+    page = phone(browser, desk, PHONES[1])
+    page.keyboard.press("1")
+    expect(page.locator("#item-2")).to_have_class(CURRENT)
+    page.locator("#item-2").get_by_role("button", name="Report or ask").click()
+    page.get_by_label("It is offensive").check()
+    page.get_by_role("button", name="Report and skip").click()
+    expect(page.locator("#item-3")).to_have_class(CURRENT)
+    thanks = page.get_by_text("Reported. Thank you!")
+    expect(thanks).to_be_in_viewport()
+    page.locator("[data-step='-1']").click()
+    expect(thanks).to_have_count(0)
+    page.context.close()
+
+
 @pytest.mark.parametrize("viewport", PHONES, ids=str)
 def test_on_a_phone_one_image_is_shown_with_all_of_it_in_view_and_two_taps_hit_nothing_else(
     desk: Desk, browser: Browser, viewport: ViewportSize
