@@ -180,7 +180,8 @@ def new_files() -> list[SimpleUploadedFile]:
 
 
 def test_a_folder_and_its_captions_become_a_project_where_people_work_in_one_form(client, project):
-    """Eleven actions: New project, name, Start, two choices of files, two languages, people, Preview, model, Import."""
+    """Twelve actions: New project, name, Start, two choices of files, two languages, people, Preview, model, Preview
+    again, Import. A file that names its model needs two fewer."""
     page = client.get(reverse("imports:import-create", args=["lions"]) + "?group=core").text
     assert page.count('name="languages"') == 36
     assert page.count("checked") == 4
