@@ -303,6 +303,7 @@ async function openWriting() {
   openButton.setAttribute("aria-disabled", "true");
   problem.hidden = true;
   await saving.run();
+  if (saving.isLeft) return;
   showProgress();
   if (goToMissing()) return;
   const fields = new FormData(form);

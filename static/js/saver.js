@@ -41,6 +41,11 @@ export class Kept {
     return found.sort((one, other) => other.at - one.at)[0] ?? null;
   }
 
+  /** Forget the text that was kept at that time, unless its field is open by now, with a later text. */
+  clearThatOf(at) {
+    if (this.newest()?.at === at) this.clear();
+  }
+
   clear({ but = null } = {}) {
     for (const key of keysFrom(this.#prefix)) if (key !== this.#prefix + but) localStorage.removeItem(key);
     disk.removeAll(this.#prefix, this.#prefix + but);
@@ -76,11 +81,11 @@ export class Kept {
     return known?.revision > revision ? known : null;
   }
 
-  /** Never send the text again, which the server does not take any more, but keep it until its writer has seen it. */
-  giveUp(text, why) {
-    this.clear();
+  /** Never send a text again, which the server does not take any more, but keep it until its writer has seen it. */
+  giveUp({ text, at }, why) {
+    this.clearThatOf(at);
     try {
-      localStorage.setItem(this.#gone, JSON.stringify({ text, why, at: Date.now() }));
+      localStorage.setItem(`${this.#gone}/${at}`, JSON.stringify({ text, why, at: Date.now() }));
     } catch {
       // No storage to keep it in.
     }
@@ -162,10 +167,9 @@ async function sendOne(kept, url, found, revision, isAgain = false) {
   }
   if (outcome === "saved") {
     kept.confirm(answer.data.revision, text, answer.data.is_autosaved);
-    // Its field may be open by now, with a later text.
-    if (kept.newest()?.at === at) kept.clear();
+    kept.clearThatOf(at);
   }
-  if (outcome === "gone") kept.giveUp(text, answer.data.message);
+  if (outcome === "gone") kept.giveUp(found, answer.data.message);
   return { outcome, data: answer.data };
 }
 

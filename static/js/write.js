@@ -139,7 +139,10 @@ async function leave(path, { confirms = false, isFollowing = false } = {}) {
 
 /** Go to the report, once the text is on the server, or on this device where it cannot be saved. */
 async function report() {
-  if ((await field.settle()) || field.saver.isKept) location.assign(texts.report);
+  const isSettled = await field.settle();
+  // What is typed until the report is there is of this image, too.
+  field.stay();
+  if (isSettled || field.saver.isKept) location.assign(texts.report);
   else stay(texts.textStay);
 }
 

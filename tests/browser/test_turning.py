@@ -291,6 +291,14 @@ def test_a_text_of_an_image_that_is_gone_is_shown_with_the_reason_and_holds_nobo
     expect(gone.locator(".stored")).to_have_text(CAT)
     expect_image(page, turner, 2)
     assert turner.item(1).text == ""
+    # Each text that is written for it has its own notice, and closing one leaves the others.
+    page.locator(".steps a").first.click()
+    expect_image(page, turner, 1)
+    page.fill("#text", f"{CAT}二")
+    page.locator(".steps a").nth(1).click()
+    expect(gone).to_have_count(2)
+    gone.filter(has_text=f"{CAT}二").get_by_role("button", name="Close").click()
+    expect_image(page, turner, 2)
     # Until it is closed it is there, also on the review.
     page.get_by_role("button", name="Review all", exact=True).click()
     page.wait_for_url("**/review/")

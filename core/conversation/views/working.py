@@ -20,10 +20,7 @@ from core.conversation.permissions import (
     item_for,
     project_asked,
 )
-from core.conversation.selectors import (
-    IS_UNREAD,
-    own_messages,
-)
+from core.conversation.selectors import own_messages
 from core.images.selectors import served_image
 from core.people.requests import RefusalsShown, numbers_in, user_of
 
@@ -75,7 +72,13 @@ def thread_show(request: HttpRequest, slug: str) -> HttpResponse:
         with RefusalsShown(form, services.MessageRefusedError, field="text"):
             services.ask_managers(**about, text=form.cleaned_data["text"], now=timezone.now())
             return redirect("conversation:thread-show", slug)
-    said = own_messages(project, person)
-    context = {"project": project, "form": form, "said": said, "unread": said.filter(IS_UNREAD)}
+    said = list(own_messages(project, person))
+    # Of what is shown: a reply that comes meanwhile is not read.
+    context = {
+        "project": project,
+        "form": form,
+        "said": said,
+        "unread": [one for one in said if one.is_reply and one.read_at is None],
+    }
     context["is_some_hidden"] = own_messages(project, person, is_hidden=True).exists()
     return render(request, "conversation/thread.html", context, status=422 if form.errors else 200)
