@@ -78,7 +78,8 @@ def sit_down(
 
 
 def guesses(page: Page) -> Locator:
-    return page.locator(".turn .guess")
+    """Find the guesses that are answered: one that is only sent is shown already, and no other is taken meanwhile."""
+    return page.locator(".turn .guess:not(.is-sent)")
 
 
 def images(page: Page) -> Locator:

@@ -175,7 +175,7 @@ def guess_on_its_way(page: Page) -> Iterator[None]:
     page.locator("#guess").fill("dog")
     with page.expect_request("**/guess/"):
         page.keyboard.press("Enter")
-    expect(guesses(page)).to_have_text("dog")
+    expect(page.locator(".turn .is-sent")).to_have_text("dog")
     yield
     (held,) = waiting
     held.continue_()
