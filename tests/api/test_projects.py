@@ -11,6 +11,7 @@ import pytest
 
 from annotation.models import Caption, Release, Round
 from annotation.services import figures
+from core.images.models import Collection
 from core.jobs.models import JobState
 from core.people.models import AuditEntry, Membership, Project, Role, User
 from core.people.rules.pseudonyms import pseudonym
@@ -121,6 +122,18 @@ def test_however_a_list_is_cut_every_row_comes_once_and_in_one_order(seeded, mia
     assert len(everything) == len(whole) + 2 * len(texts)
     assert mia.all_of(address("caption-list", "lions"), limit=limit, language="cs") == everything[6:]
     assert mia.all_of(address("caption-list", "lions"), limit=limit, round=seeded.main.pk) == whole
+
+
+def test_images_come_once_each_also_where_an_older_collection_has_a_later_name():
+    project = make_project("zebras")
+    for language, name in (("de", "Zoo"), ("fr", "Aviary"), ("cs", "Meadow")):
+        collection = make_collection(3)
+        Collection.objects.filter(pk=collection.pk).update(name=name)
+        make_round(project=project, language=language, collection=collection)
+    program, where = Program(project.created_by), address("image-list", "zebras")
+    everything = [row["id"] for row in program.all_of(where)]
+    assert [row["id"] for row in program.all_of(where, limit=2)] == everything
+    assert len(set(everything)) == len(everything) == 9
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")

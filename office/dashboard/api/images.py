@@ -69,6 +69,6 @@ def _entries(images: ProjectImages, asked: dict[str, Any]) -> QuerySet[Collectio
 
 
 def _parts(entries: QuerySet[CollectionImage]) -> Iterator[ListPart[CollectionImage]]:
-    collections = entries.order_by("collection").values_list("collection", flat=True).distinct()
+    collections = entries.order_by("collection_id").values_list("collection_id", flat=True).distinct()
     shown = entries.select_related("image", "collection")
     return (ListPart(pk, shown.filter(collection=pk)) for pk in collections)
