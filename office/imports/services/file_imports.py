@@ -141,11 +141,14 @@ def _show(
 
 
 def import_uploaded(job: ImportJob, *, clock: Clock, announce: imports.Announce) -> None:
-    """Import what was confirmed, or continue it where a worker that died left it."""
+    """Import what was confirmed, or continue it where a worker that died left it.
+
+    Nothing is asked any more once a part has begun: what is in of it would be taken for somebody else's.
+    """
     with _ended_if_it_fails(job, clock=clock), _files_of(job) as (root, paths):
         wish = wish_of(job)
         previewed = preview(paths, wish, after_each=partial(_renew, job, clock))
-        if gaps := gaps_of(previewed, wish):
+        if not job.parts.exists() and (gaps := gaps_of(previewed, wish)):
             error = _("Something has changed since the preview, so nothing was imported. Look at it again.")
             _show(job, previewed, gaps, root, clock=clock, error=error)
             return
