@@ -68,7 +68,7 @@ def read_references(content: bytes) -> None:
 def read_zip(content: bytes) -> None:
     with ExitStack() as stack:
         shelf = sources._zip(io.BytesIO(content), stack)
-        for item in sources._plan(shelf, sources._manifests_in(shelf)):
+        for item in sources._plan(shelf, sources._manifest_in(shelf)):
             if isinstance(item, ImportEntry):
                 with suppress(ImageRefusedError):
                     sources.spooled_file(item.content).close()

@@ -127,3 +127,76 @@ def test_metadata_in_the_folders_of_splits_say_whose_the_images_there_are(tmp_pa
         (tmp_path / split / "metadata.csv").write_text(lines)
     run(tmp_path, "--collection", "C", "--language", "en", "--model", "m")
     assert sorted(stored()) == [("test/b1", "CC0 1.0", ""), ("train/b1", "CC BY 4.0", "")]
+
+
+def beside_a_picture(folder: Path, **files: str) -> list[str]:
+    """Put files beside a picture; return what keeps the preview from an import, which says the same."""
+    folder.mkdir()
+    (folder / "b1.jpg").write_bytes(image_file())
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    [images, *_others], status = looked_at(folder)
+    if not status:
+        run(folder, "--collection", "C")
+        return []
+    with pytest.raises(CommandError):
+        run(folder, "--collection", "C")
+    return [one["kind"] for one in images["problems"][:1]]
+
+
+@pytest.mark.parametrize("name", ["photos.txt", "photos.token", "photos.txt.gz", "photos"])
+def test_a_table_under_a_name_that_no_manifest_has_is_left_out_by_both(tmp_path: Path, name: str) -> None:
+    (tmp_path / "b1.jpg").write_bytes(image_file())
+    (tmp_path / name).write_bytes(gzip.compress(table("file")) if name.endswith("gz") else table("file"))
+    [file], _status = looked_at(tmp_path)
+    assert [(one["kind"].split(",")[0], one["example"]) for one in file["problems"]] == [
+        ("This is neither an image nor a file of captions", name)
+    ]
+    run(tmp_path, "--collection", "C")
+    assert {licence for _key, licence, _author in stored()} == {""}
+
+
+def test_what_lies_beside_each_image_in_json_is_no_manifest(tmp_path: Path) -> None:
+    for number, name in enumerate(("b1", "b2")):
+        (tmp_path / f"{name}.jpg").write_bytes(image_file(size=(60 + number, 48)))
+        (tmp_path / f"{name}.json").write_text(f'{{"file_name": "{name}.jpg", "license": "CC0 1.0"}}')
+    [file], status = looked_at(tmp_path)
+    assert (status, file["images"], file["problems"]) == (0, {"matched": 2, "unknown": 0}, [])
+    run(tmp_path, "--collection", "C")
+    assert [licence for _key, licence, _author in stored()] == ["CC0 1.0", "CC0 1.0"]
+
+
+@pytest.mark.parametrize("text", ["licence\nCC0 1.0\n", "image,caption\nb1.jpg,A hill.\n", ""])
+def test_what_is_called_manifest_and_is_none_is_a_gap(tmp_path: Path, text: str) -> None:
+    [reason] = beside_a_picture(tmp_path / "data", **{"manifest.csv": text})
+    assert reason.startswith("manifest.csv: ")
+
+
+def test_what_is_called_manifest_names_the_images_also_where_it_has_captions(tmp_path: Path) -> None:
+    manifest = {"manifest.csv": "file_name,text,key,url\nb1.jpg,A hill.,hill,https://example.org/1\n"}
+    manifest["photos.csv"] = table("file").decode()
+    said = ["--language", "en", "--model", "m"]
+    (tmp_path / "b1.jpg").write_bytes(image_file())
+    for name, text in manifest.items():
+        (tmp_path / name).write_text(text)
+    [images, captions], status = looked_at(tmp_path, *said)
+    assert (status, images["images"]["matched"], captions["images"]["matched"]) == (0, 1, 1)
+    assert [one["example"] for one in images["problems"]] == ["photos.csv"]
+    run(tmp_path, "--collection", "C", *said)
+    assert [key for key, _licence, _author in stored()] == ["hill"]
+
+
+def test_a_column_of_addresses_after_the_file_names_no_file(tmp_path: Path) -> None:
+    manifest = {"photos.csv": "file,url\nb1.jpg,https://example.org/1\n"}
+    assert beside_a_picture(tmp_path / "data", **manifest) == []
+    [file], _status = looked_at(tmp_path / "data")
+    assert file["problems"] == []
+
+
+def test_a_manifest_is_one_for_both_where_columns_of_captions_are_named(tmp_path: Path) -> None:
+    (tmp_path / "b1.jpg").write_bytes(image_file())
+    (tmp_path / "photos.csv").write_bytes(table("file"))
+    (tmp_path / "said.csv").write_text("picture,words\nhill,A hill.\n")
+    said = ["--map", "image=picture", "caption=words", "--language", "en", "--model", "m"]
+    [images, captions], _status = looked_at(tmp_path, *said)
+    assert (images["images"]["matched"], captions["images"]["matched"]) == (1, 1)

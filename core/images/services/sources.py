@@ -9,7 +9,7 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -29,8 +29,8 @@ from core.images.rules.manifests import ImageAttribution, ManifestLine
 from core.images.services.collections import keys_of
 from crosslens_metrics.formats.manifests import (
     METADATA,
-    beside_images,
-    called_manifest,
+    chosen_manifest,
+    files_beside,
     is_manifest,
     manifest_records,
     may_be_manifest,
@@ -46,9 +46,6 @@ UNPACKING_FAILED = (
     *(zipfile.BadZipFile, zlib.error, struct.error, EOFError),
     *(NotImplementedError, RuntimeError, ValueError, OverflowError),
 )
-FETCHED_SUFFIXES = (".jpg", ".png", ".webp")
-"""Of the images that img2dataset writes; beside each lies NAME.json with the address that it was fetched from."""
-
 MAX_BESIDE_BYTES = limits.MEGABYTE
 
 
@@ -91,18 +88,18 @@ def plan_of_path(path: Path, stack: ExitStack) -> list[ImportEntry | LineError]:
     """
     if path.is_dir():
         folder = _folder(path)
-        return _with_keys(_plan(folder, _manifests_in(folder)))
+        return _with_keys(_plan(folder, _manifest_in(folder)))
     if not path.is_file():
         raise FileRefusedError(_("There is no file or folder “%(path)s”.") % {"path": path})
     if path.suffix.lower() == ".zip":
         source = _zip(stack.enter_context(path.open("rb")), stack)
-        return _with_keys(_plan(source, _manifests_in(source)))
+        return _with_keys(_plan(source, _manifest_in(source)))
     if may_be_manifest(path.name):
         return _with_keys(_plan_of_manifest(path))
     if path.name.lower().endswith(TAR_SUFFIXES):
-        return _with_keys(_plan(_tar(path, stack), []))
+        return _with_keys(_plan(_tar(path, stack), None))
     if path.name.lower().endswith(SUFFIXES):
-        return _with_keys(_plan(SourceFiles({normalised_name(path.name): _on_disk(path)}, []), []))
+        return _with_keys(_plan(SourceFiles({normalised_name(path.name): _on_disk(path)}, []), None))
     if _is_manifest(_on_disk(path)):
         return _with_keys(_plan_of_manifest(path))
     text = _("“%(path)s” is not an image, a folder, a zip or tar file, or a manifest (.csv, .jsonl or .json).")
@@ -126,16 +123,16 @@ def plan_of_upload(folder: str, names: list[str], stack: ExitStack) -> list[Impo
             except FileRefusedError as refused:
                 main.problems.append(LineError(str(refused), name))
                 continue
-            if _manifests_in(source):
+            if _manifest_in(source):
                 apart.append(source)
             else:
                 _put_together(main, source, name)
         else:
             one = SourceFiles({normalised_name(name): _stored(stored)}, [])
             _put_together(main, one, name)
-    plan = _plan(main, _manifests_in(main))
+    plan = _plan(main, _manifest_in(main))
     for source in apart:
-        plan += _plan(source, _manifests_in(source), after=plan[-1].number if plan else 0)
+        plan += _plan(source, _manifest_in(source), after=plan[-1].number if plan else 0)
     return _with_keys(plan)
 
 
@@ -193,23 +190,20 @@ def spooled_file(content: SourceFile) -> tempfile.SpooledTemporaryFile[bytes]:
     return copy
 
 
-def _plan(source: SourceFiles, named: list[str], after: int = 0) -> list[ImportEntry | LineError]:
-    if len(named) > 1:
-        text = _("There are %(count)s manifests: %(names)s. Keep one.")
-        raise FileRefusedError(text % {"count": len(named), "names": ", ".join(named)})
+def _plan(source: SourceFiles, named: str | None, after: int = 0) -> list[ImportEntry | LineError]:
     plan: list[ImportEntry | LineError] = []
     number = after
-    if not named:
-        beside, (tables, lines) = _files_beside(source.files), _lines_beside(source)
+    if named is None:
+        beside, (tables, lines) = files_beside(source.files), _lines_beside(source)
         left_out = {*beside.values(), *tables}
         names = [name for name in source.files if name not in left_out]
         for number, name in enumerate(names, start=after + 1):
             about = source.files[beside[name]] if name in beside else lines.get(name)
             plan.append(ImportEntry(number, name, source.files[name], ImageAttribution(), beside=about))
     else:
-        plan = _lines(source.files[named[0]], source.files.get, base=str(PurePosixPath(named[0]).parent), after=after)
+        plan = _lines(source.files[named], source.files.get, base=str(PurePosixPath(named).parent), after=after)
         number = plan[-1].number if plan else after
-        listed = {item.name for item in plan} | {named[0]}
+        listed = {item.name for item in plan} | {named}
         for name in source.files:
             if name not in listed:
                 number += 1
@@ -218,12 +212,6 @@ def _plan(source: SourceFiles, named: list[str], after: int = 0) -> list[ImportE
     for position, problem in enumerate(source.problems, start=number + 1):
         problem.number = position
     return [*plan, *source.problems]
-
-
-def _files_beside(files: Collection[str]) -> dict[str, str]:
-    """Find the names of the files about images, by the names of these."""
-    named = {name: f"{name.rpartition('.')[0]}.json" for name in files if name.endswith(FETCHED_SUFFIXES)}
-    return {name: beside for name, beside in named.items() if beside in files}
 
 
 def _lines_beside(source: SourceFiles) -> tuple[set[str], dict[str, SourceFile]]:
@@ -358,7 +346,7 @@ def _tar(path: Path, stack: ExitStack) -> SourceFiles:
         raise FileRefusedError(_("The tar file has too many files, or they are too large. Split it into several."))
     for member in members:
         source.files[normalised_name(member.name)] = SourceFile(member.size, partial(_of_tar, archive, member))
-    about = set(_files_beside(source.files).values())
+    about = set(files_beside(source.files).values())
     for name in [name for name in source.files if name.lower().endswith(SHARD_SUFFIXES) and name not in about]:
         del source.files[name]
     return source
@@ -379,13 +367,9 @@ def _report_hidden(source: SourceFiles, count: int) -> None:
         source.problems.append(LineError(reason, name, captions=count))
 
 
-def _manifests_in(source: SourceFiles) -> list[str]:
-    """Find the manifests at the top, or else in the only folder: what is called so, or else what is one."""
-    if called := beside_images(called_manifest(source.files), source.files):
-        return called
-    about = set(_files_beside(source.files).values())
-    tables = [name for name in source.files if may_be_manifest(name) and name not in about]
-    return [name for name in beside_images(tables, source.files) if _is_manifest(source.files[name])]
+def _manifest_in(source: SourceFiles) -> str | None:
+    """Raises FileRefusedError where there are several."""
+    return chosen_manifest(source.files, among=source.files, is_one=lambda name: _is_manifest(source.files[name]))
 
 
 def _is_manifest(content: SourceFile) -> bool:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 from typing import IO
 
 from crosslens_metrics.formats.csv_records import csv_records
 from crosslens_metrics.formats.layouts import FileKind, layout_of
+from crosslens_metrics.formats.names import image_name
 from crosslens_metrics.formats.object_rows import Records
 from crosslens_metrics.formats.parts import ZIP_MAGIC
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import LineRecord, head_of, json_records
 from crosslens_metrics.formats.table_files import excel_records, parquet_records
+from crosslens_metrics.messages import gettext as _
 
 NAMES = ("manifest.csv", "manifest.jsonl", "manifest.json")
 """What is called so is a manifest, whatever else is one."""
+FETCHED_SUFFIXES = (".jpg", ".png", ".webp")
+"""Of the images that img2dataset writes; beside each lies NAME.json with the address that it was fetched from."""
 METADATA = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
 """What Hugging Face calls tables about the images beside them, in each folder of splits."""
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".xlsx")
@@ -36,19 +40,55 @@ def is_manifest(file: IO[bytes]) -> bool:
         return False
 
 
-def called_manifest(names: Iterable[str]) -> list[str]:
-    return [name for name in names if name.rpartition("/")[2].lower() in NAMES]
+def chosen_manifest(names: Iterable[str], *, among: Collection[str], is_one: Callable[[str], bool]) -> str | None:
+    """Choose the manifest of a folder or an archive from `names`, those of its files that can be opened.
 
-
-def beside_images(names: Iterable[str], among: Collection[str]) -> list[str]:
-    """The names of manifests that count, of those of all files `among` which they are.
-
-    Only those at the top do, or else those in the only folder.
+    It is what is called so, or else the one table about images; at the top, or else in the only folder. `among` has the
+    names of all files, and `is_one` tells of a table whether it is about images. Preview and import both ask here.
+    Raises FileRefusedError where there are several.
     """
+    listed = list(names)
+    chosen = _nearest((name for name in listed if name.rpartition("/")[2].lower() in NAMES), among)
+    if not chosen:
+        about = set(files_beside(among).values())
+        tables = (name for name in listed if may_be_manifest(name) and name not in about)
+        chosen = [name for name in _nearest(tables, among) if is_one(name)]
+    if len(chosen) > 1:
+        text = _("There are %(count)s manifests: %(names)s. Keep one.")
+        raise FileRefusedError(text % {"count": len(chosen), "names": ", ".join(sorted(chosen))})
+    return chosen[0] if chosen else None
+
+
+def files_beside(names: Collection[str]) -> dict[str, str]:
+    """Find the names of the files of JSON about images, by the names of these."""
+    named = {name: f"{name.rpartition('.')[0]}.json" for name in names if name.endswith(FETCHED_SUFFIXES)}
+    return {name: beside for name, beside in named.items() if beside in names}
+
+
+def _nearest(names: Iterable[str], among: Collection[str]) -> list[str]:
+    """The names at the top, or else those in the only folder of all files."""
     listed = list(names)
     top = [name for name in listed if "/" not in name]
     first_parts = {name.partition("/")[0] for name in among}
     return top or ([name for name in listed if name.count("/") == 1] if len(first_parts) == 1 else [])
+
+
+def images_named(file: IO[bytes]) -> list[tuple[str, ...]]:
+    """The images that a manifest names, each by its key, if it has one, and then by its file.
+
+    Raises FileRefusedError where it names no file.
+    """
+    found: list[tuple[str, ...]] = []
+    for record in manifest_records(file):
+        value = record.value if isinstance(record, LineRecord) and isinstance(record.value, dict) else {}
+        given = next((value[name] for name in COLUMNS if name in value), None)
+        name = image_name(given) if isinstance(given, str) else None
+        if name is not None:
+            key = image_name(value.get("key"))
+            found.append((key, name) if key else (name,))
+    if not found:
+        raise FileRefusedError(_("There is no column “%(column)s”.") % {"column": COLUMNS[0]})
+    return found
 
 
 def manifest_records(file: IO[bytes]) -> Records:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
@@ -20,10 +21,10 @@ from crosslens_metrics.formats.caption_rows import (
     language_tag,
 )
 from crosslens_metrics.formats.layouts import FileKind, FileLayout, layout_of
-from crosslens_metrics.formats.manifests import METADATA, beside_images, called_manifest
+from crosslens_metrics.formats.manifests import METADATA, chosen_manifest, files_beside, images_named, is_manifest
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.object_rows import Rows
-from crosslens_metrics.formats.parts import FilePart, FilesBeside, container_of, parts_of
+from crosslens_metrics.formats.parts import TAR_SUFFIXES, FilePart, FilesBeside, container_of, parts_of
 from crosslens_metrics.formats.problems import FileRefusedError, LayoutError, LineError
 from crosslens_metrics.formats.records import is_text, limited_lines
 from crosslens_metrics.language_tags import canonical_tag
@@ -160,8 +161,7 @@ def recognise(
         except FileRefusedError as refused:
             found.append(_refused(RecognisedFile(str(path)), refused))
         except OSError as error:
-            reason = _("The file cannot be read: %(error)s.") % {"error": error.strerror}
-            found.append(_refused(RecognisedFile(str(path)), FileRefusedError(reason)))
+            found.append(_refused(RecognisedFile(str(path)), _unreadable(error)))
         _put_beside(path, beside, found)
         image_names += beside.image_names
         files += found or [_refused(RecognisedFile(str(path)), FileRefusedError(_("It has no files.")))]
@@ -181,37 +181,69 @@ def _apart(part: FilePart, inside: str, said: Mapping[str, str] | None, answers:
 def _put_beside(path: Path, beside: FilesBeside, found: list[RecognisedFile]) -> None:
     """Put the images of a folder or archive first, and name what is left out of it.
 
-    A manifest among them is about them, so that it is no file of its own.
+    A manifest among them is about them, so that it is no file of its own, unless it has captions too.
     """
     if beside.image_names:
-        listed = {file.path.removeprefix(f"{path}/"): file for file in found if file.kind == FileKind.IMAGES}
-        among = [*beside.image_names, *(file.path.removeprefix(f"{path}/") for file in found)]
-        among += [name for names in beside.left_out.values() for name in names]
-        names = beside_images(called_manifest(listed), among) or beside_images(listed, among)
-        found[:] = [file for file in found if file.kind != FileKind.IMAGES]
-        found.insert(0, RecognisedFile(str(path), FileKind.IMAGES, container_of(path)))
-        found[0].images = dict.fromkeys((name,) for name in beside.image_names)
-        for name in listed.keys() - set(names):
-            if name.rpartition("/")[2].lower() not in METADATA:
-                beside.put(name)
-        if len(names) == 1:
-            _name_by(listed[names[0]], found[0], beside)
-        elif names:
-            text = _("There are %(count)s manifests: %(names)s. Keep one.")
-            reason = text % {"count": len(names), "names": ", ".join(sorted(names))}
-            _refused(found[0], FileRefusedError(reason))
+        within = {file.path.removeprefix(f"{path}/"): file for file in found}
+        images = RecognisedFile(str(path), FileKind.IMAGES, container_of(path))
+        images.images = dict.fromkeys((name,) for name in beside.image_names)
+        found[:] = [images, *(file for file in found if file.kind != FileKind.IMAGES)]
+        _put_manifest(within, found, beside)
     elif beside.left_out and not found:
         found.append(RecognisedFile(str(path)))
     for reason, names in beside.left_out.items():
         found[0].add_problem(reason, names[0], len(names))
 
 
+def _put_manifest(within: Mapping[str, RecognisedFile], found: list[RecognisedFile], beside: FilesBeside) -> None:
+    """Name the images, first of those found, by the manifest among the files `within`; leave out tables that are none.
+
+    What is called a manifest and cannot be read as one keeps the images out, in the import too.
+    """
+    among = {*beside.image_names, *within, *(name for names in beside.left_out.values() for name in names)}
+    try:
+        chosen = chosen_manifest(within, among=among, is_one=lambda name: _is_about_images(within[name]))
+    except FileRefusedError as refused:
+        _refused(found[0], refused)
+        return
+    known = {chosen, *files_beside(among).values()}
+    for name, file in within.items():
+        is_shard = file.inside.lower().endswith(TAR_SUFFIXES)
+        is_reported = name not in known and name.rpartition("/")[2].lower() not in METADATA and not is_shard
+        if file.kind == FileKind.IMAGES and is_reported:
+            beside.put(name)
+    if chosen is not None:
+        manifest = within[chosen]
+        found[:] = [file for file in found if file is not manifest or file.kind != UNKNOWN_KIND]
+        try:
+            _name_by(manifest, found[0], beside)
+        except FileRefusedError as refused:
+            _refused(found[0], FileRefusedError(f"{chosen}: {refused}"))
+
+
+def _is_about_images(file: RecognisedFile) -> bool:
+    """Whether a file is a manifest, also where columns were named that it does not have."""
+    if file.kind == UNKNOWN_KIND and file.part is not None:
+        with suppress(FileRefusedError, OSError), file.part.opened() as opened:
+            return is_manifest(opened)
+    return file.kind == FileKind.IMAGES
+
+
 def _name_by(manifest: RecognisedFile, images: RecognisedFile, beside: FilesBeside) -> None:
-    """Name images by the keys of a manifest, and say which are only in one of the two."""
-    folder = manifest.part.folder if manifest.part else ""
+    """Name images by the keys of a manifest, and say which are only in one of the two.
+
+    Raises FileRefusedError.
+    """
+    assert manifest.part is not None
+    folder = manifest.part.folder
+    try:
+        with manifest.part.opened() as opened:
+            listed = images_named(opened)
+    except OSError as error:
+        raise _unreadable(error) from error
     left = set(beside.image_names)
     images.images, beside.image_names = {}, []
-    for names in manifest.images:
+    for names in listed:
         name = f"{folder}/{names[-1]}" if folder else names[-1]
         if name in left:
             left.remove(name)
@@ -222,6 +254,10 @@ def _name_by(manifest: RecognisedFile, images: RecognisedFile, beside: FilesBesi
     reason = _("The manifest does not name this file. Add a line for it, or import without the manifest.")
     for name in sorted(left):
         images.add_problem(reason, name)
+
+
+def _unreadable(error: OSError) -> FileRefusedError:
+    return FileRefusedError(_("The file cannot be read: %(error)s.") % {"error": error.strerror})
 
 
 def captions_of(
@@ -271,7 +307,7 @@ def _look_into(
         _refused(file, refused)
         return None
     except OSError as error:
-        _refused(file, FileRefusedError(_("The file cannot be read: %(error)s.") % {"error": error.strerror}))
+        _refused(file, _unreadable(error))
         return None
     return layout
 
