@@ -75,13 +75,13 @@ def test_different_captions_of_an_image_by_one_model_are_refused_and_named(keys,
     assert report.read_text("utf-8").count(DIFFER) == 3
 
 
+def answered(*texts: str) -> list[dict[str, Any]]:
+    return [{"type": "textarea", "value": {"text": [text]}} for text in texts]
+
+
 def tasks(keys: list[str]) -> str:
     """Tasks of Label Studio: the second has nobody's annotation, the last none at all."""
-
-    def results(*texts: str) -> list[dict[str, Any]]:
-        return [{"type": "textarea", "value": {"text": [text]}} for text in texts]
-
-    said = [{"result": results("a slope", "a hill")}], [{"model_version": "m", "result": results("a mount")}]
+    said = [{"result": answered("a slope", "a hill")}], [{"model_version": "m", "result": answered("a mount")}]
     return json.dumps(
         [
             {"data": {"image": f"/data/upload/1/0a1b2c3d-{keys[0]}"}, "annotations": said[0], "predictions": said[1]},
@@ -116,6 +116,28 @@ def test_annotations_beside_predictions_can_be_a_round(keys, tmp_path):
     run(tmp_path / "tasks.json", *about("--as", "captions by people"))
     assert sorted(Caption.objects.values_list("text", flat=True)) == ["a hill", "a slope"]
     assert stored() == [("m", "a mount"), ("m", "a mount")]
+
+
+@pytest.mark.parametrize("predicted", [answered(""), answered("x" * 2001)])
+def test_predictions_without_a_caption_that_can_be_kept_are_nobodys(keys, tmp_path, predicted):
+    said = {"annotations": [{"result": answered("a slope", "a hill")}]}
+    task = {"data": {"image": keys[0]}, **said, "predictions": [{"model_version": "m", "result": predicted}]}
+    (tmp_path / "tasks.json").write_text(json.dumps([task]))
+    [file], status = looked_at(tmp_path / "tasks.json", *about())
+    assert (status, file["kind"], file["models"], file["languages"]) == (0, "references", [], {"en": 2})
+    run(tmp_path / "tasks.json", *about())
+    assert sorted(Reference.objects.values_list("text", flat=True)) == ["a hill", "a slope"]
+    assert not ModelCaption.objects.exists()
+
+
+def test_annotations_that_are_all_empty_leave_the_predictions(keys, tmp_path):
+    task = {"data": {"image": keys[0]}, "annotations": [{"result": answered("")}]}
+    task |= {"predictions": [{"model_version": "m", "result": answered("a mount")}]}
+    (tmp_path / "tasks.json").write_text(json.dumps([task]))
+    [file], status = looked_at(tmp_path / "tasks.json", *about())
+    assert (status, file["kind"], file["models"], file["languages"]) == (0, "model captions", ["m"], {"en": 1})
+    run(tmp_path / "tasks.json", *about())
+    assert stored() == [("m", "a mount")]
 
 
 def test_equal_captions_in_one_line_are_one(keys, tmp_path):

@@ -364,7 +364,6 @@ class _CountedCaptions:
         file = self.file
         by = "" if self.are_by_people else self.model or given.model or self.assumed
         self.names_model |= bool(given.model)
-        self.writers.add(bool(given.model))
         if self.layout.says_models and not by and not self.are_by_people:
             file.add_problem(_("The line names no model."), _example(row.number, row.name))
         try:
@@ -376,6 +375,7 @@ class _CountedCaptions:
             file.add_problem(problem.reason, _example(row.number, row.name))
         if not texts:
             return
+        self.writers.add(bool(given.model))
         file.assumed_language = tag if given.language is None and tag != UNKNOWN_LANGUAGE else file.assumed_language
         count = len(texts)
         if by:
