@@ -14,6 +14,7 @@ from core.languages.models import Language
 from core.people.forms.fields import NameCharField
 from core.people.models import Project, User
 from gapgame.models import Season
+from office.dashboard.selectors.images import ProjectImages
 from office.exports.permissions import is_closed, may_export
 from office.exports.selectors.tables import ExportWish
 from research.selection.pages.image_filters import asked_images
@@ -77,6 +78,7 @@ class ExportForm(forms.Form):
         self.asked = images = asked_images(asked, project, collections=project.rounds.values("collection"))
         used = [*project.rounds.values_list("language", flat=True)]
         used += project.comparisons.values_list("language", flat=True)
+        used += ProjectImages(project).model_captions.values_list("language", flat=True).distinct()
         fields: dict[str, Any] = self.fields
         fields["what"].choices = [one for one in WHATS.items() if may_export(by, project, one[0])]
         fields["language"].queryset = Language.objects.filter(pk__in=used).order_by("english_name")

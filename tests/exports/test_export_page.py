@@ -11,6 +11,8 @@ from django.urls import reverse
 
 from core.people.models import AuditEntry, Membership, Role
 from tests.annotation.released import Campaign
+from tests.api.seeded import Program
+from tests.api.test_work import address
 from tests.clients import client_of
 from tests.factories import make_user
 
@@ -59,6 +61,23 @@ def test_a_wrong_choice_is_said_on_the_page_and_not_recorded(client, chosen, sai
     assert response.status_code == 422
     assert said in response.content.decode()
     assert not AuditEntry.objects.filter(action="data.exported").exists()
+
+
+@pytest.mark.parametrize("is_page", [True, False])
+def test_models_english_captions_are_exported_alone(campaign, is_page):
+    chosen = {"what": "model-captions", "format": "jsonl", "language": "en"}
+    where = PAGE if is_page else address("export-show", "harbours")
+    response = (
+        client_of(campaign.manager).get(where, chosen) if is_page else Program(campaign.manager).get(where, **chosen)
+    )
+    assert response.status_code == 200
+    assert {(row["language"], row["model"]) for row in rows_of(response)} == {("en", campaign.model.name)}
+
+
+def test_people_wrote_none_in_a_language_of_models_alone(client):
+    response = client.get(PAGE, {"what": "captions", "format": "jsonl", "language": "en"})
+    assert response.status_code == 422
+    assert "There is nothing to export" in response.content.decode()
 
 
 def test_hours_and_cost_are_for_managers(client, campaign):
