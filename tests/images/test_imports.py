@@ -271,6 +271,27 @@ def test_without_a_manifest_the_source_is_what_img2dataset_writes_beside_an_imag
     assert Image.objects.get().source == ("https://x.org/a?id=1" if "x.org" in beside else "")
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "called"),
+    [
+        ("title", "x" * 501, "Title"),
+        ("title", ["a", "b"], "Title"),
+        ("licence_url", "see the page", "Address of the licence"),
+        ("license", 4, "Licence"),
+        ("author", "\ud800", "Author"),
+    ],
+)
+def test_a_field_beside_an_image_that_cannot_be_kept_is_named_and_takes_no_other_away(field, value, called):
+    fine = {"title": "Dawn", "author": "Ann", "licence": "CC BY 4.0", "source": 17}
+    said = {name: of for name, of in fine.items() if (name, field) != ("licence", "license")} | {field: value}
+    job = run(upload({"all.zip": zipped({"0.jpg": image_file(), "0.json": json.dumps(said).encode()})}))
+
+    assert report(job) == {"0.jpg": ("added", f"Left out, as it cannot be kept: {called}.")}
+    image = Image.objects.get()
+    kept = {name: str(of) for name, of in said.items() if name != field}
+    assert {name: getattr(image, name) for name in fine if getattr(image, name)} == kept
+
+
 def test_a_camera_without_a_fix_is_named_in_the_report_unless_the_manifest_knows_better(folder):
     nowhere = exif(gps=(("N", (0.0, 0, 0)), ("E", (0.0, 0, 0))))
     (folder / "a.jpg").write_bytes(image_file(exif=nowhere))

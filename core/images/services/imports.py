@@ -195,7 +195,7 @@ def _add(job: ImportJob, entry: ImportEntry, file: IO[bytes], *, clock: Clock, a
     assert job.collection is not None
     size_bytes = file.seek(0, 2)
     sha256, facts = store_original(file, name=entry.name, size_bytes=size_bytes)
-    (address, attribution), path = said_beside(entry), printable(entry.name)
+    (address, attribution, left_out), path = said_beside(entry), printable(entry.name)
     now = clock()
     with transaction.atomic():
         expected = expected_image(job.collection, entry.keys, address or path)
@@ -218,7 +218,7 @@ def _add(job: ImportJob, entry: ImportEntry, file: IO[bytes], *, clock: Clock, a
             announce(image.pk)
         if image.latitude is None:
             reason = " ".join(filter(None, [reason, _position_fault(facts)]))
-        reason = " ".join(filter(None, [reason, _kept(kept)]))
+        reason = " ".join(filter(None, [reason, _kept(kept), _left_out(() if expected else left_out)]))
         line = import_jobs.report_row(job, entry.number, entry.name, outcome, reason, image, filled_in)
         return import_jobs.write_report(job, [line], now=now)
 
@@ -231,10 +231,16 @@ def _check_sum(file: IO[bytes], checksum: str) -> None:
 
 
 def _kept(fields: Sequence[str]) -> str:
-    if not fields:
-        return ""
-    names = ", ".join(str(LABELS[field]) for field in fields)
-    return _("Other values are stored for it and were kept: %(names)s.") % {"names": names}
+    return _("Other values are stored for it and were kept: %(names)s.") % {"names": _labels(fields)} if fields else ""
+
+
+def _left_out(fields: Sequence[str]) -> str:
+    """Say what cannot be kept of what lies beside an image."""
+    return _("Left out, as it cannot be kept: %(names)s.") % {"names": _labels(fields)} if fields else ""
+
+
+def _labels(fields: Sequence[str]) -> str:
+    return ", ".join(str(LABELS[field]) for field in fields)
 
 
 def _position_fault(facts: ImageFacts | None) -> str:

@@ -9,13 +9,13 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from io import BytesIO
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from django.core.files.storage import default_storage
 from django.utils.translation import gettext as _
@@ -146,30 +146,47 @@ def _with_keys(plan: list[ImportEntry | LineError]) -> list[ImportEntry | LineEr
     ]
 
 
-def said_beside(entry: ImportEntry) -> tuple[str, ImageAttribution]:
-    """Read the address that img2dataset fetched the image from, "" if nothing says so, and what else is known of it."""
+class SaidBeside(NamedTuple):
+    """What lies beside an image says: the address that img2dataset fetched it from, "" if none, and its attribution.
+
+    `left_out` are the fields of it that cannot be kept.
+    """
+
+    address: str
+    attribution: ImageAttribution
+    left_out: Sequence[str] = ()
+
+
+def said_beside(entry: ImportEntry) -> SaidBeside:
     if entry.beside is None:
-        return "", entry.attribution
+        return SaidBeside("", entry.attribution)
     try:
         with entry.beside.open() as file:
             about = json.loads(file.read(MAX_BESIDE_BYTES))
     except (*UNPACKING_FAILED, OSError):
         about = None
     if not isinstance(about, dict):
-        return "", entry.attribution
+        return SaidBeside("", entry.attribution)
     address = about.get("url")
     if not isinstance(address, str) or not is_text(address) or not address.isprintable():
         address = ""
-    return address, _attribution_in(about)
+    return SaidBeside(address, *_attribution_in(about))
 
 
-def _attribution_in(about: Mapping[str, Any]) -> ImageAttribution:
-    """Whose the image is and under which licence; what cannot be kept is left out, as it is no manifest."""
-    known = {manifests.ALIASES.get(name, name): value for name, value in about.items() if value}
-    try:
-        return manifests.attribution_of({name: known[name] for name in FIELDS if name in known})
-    except LineError:
-        return ImageAttribution()
+def _attribution_in(about: Mapping[str, Any]) -> tuple[ImageAttribution, list[str]]:
+    """Whose the image is and under which licence, and the fields that cannot be kept, as it is no manifest.
+
+    A number is no licence: in COCO it is the place of one in a list that is elsewhere.
+    """
+    said = {manifests.ALIASES.get(name, name): value for name, value in about.items() if value}
+    said = {name: said[name] for name in FIELDS if name in said}
+    kept: dict[str, Any] = {}
+    for name, value in said.items():
+        with suppress(LineError):
+            manifests.attribution_of({name: value})
+            if isinstance(value, str) or name != "licence":
+                kept[name] = value
+    return manifests.attribution_of(kept), [name for name in said if name not in kept]
 
 
 def spooled_file(content: SourceFile) -> tempfile.SpooledTemporaryFile[bytes]:
