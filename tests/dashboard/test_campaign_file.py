@@ -102,7 +102,9 @@ def test_that_a_metric_chose_the_models_goes_along_and_is_not_taken_back(project
     for comparison in file["comparisons"]:
         comparison["chosen_by"] = "*"
     paths = {f"comparisons[{number}] ({tag}).chosen_by" for number, tag in enumerate(("de", "cs"))}
-    assert {step.path for step in applied(file, made).refused} == paths
+    refused = applied(file, made).refused
+    assert {step.path for step in refused} == paths
+    assert all(": this cannot be changed later. Take the key out of the file" in step.text for step in refused)
     for comparison in file["comparisons"]:
         del comparison["chosen_by"]
     assert applied(file, made).steps == []

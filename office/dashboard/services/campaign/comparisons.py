@@ -61,7 +61,7 @@ def _compare(change: CampaignChange, path: str, wanted: Mapping[str, Any], compa
     names = ("equal_captions", "replication", "batch_size", "lease_h", *ATTENTION)
     why = _("its pairs are made. Remove the comparison and make another, or change the file.")
     shown = {name: before[name] for name in names} | {"chosen_by": comparison.chosen_by}
-    why_chosen = _("it says how the models were chosen. Remove the key, or change the file.")
+    why_chosen = _("this cannot be changed later. Take the key out of the file, or make another comparison.")
     differing = change.compare(path, shown, wanted, fixed={"equal_captions": why, "chosen_by": why_chosen})
     if "replication" in differing:
         change_replication(comparison=comparison, replication=wanted["replication"], **change.who)
