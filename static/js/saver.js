@@ -346,8 +346,8 @@ export class Saver {
     }
     if (outcome === "conflict") {
       if (!this.#sent.has(data.text)) {
-        // Another tab on this device may have forgotten it, when its own text was saved.
-        this.#keep();
+        // Another tab on this device may have forgotten what was typed here, when its own text was saved.
+        if (this.isDirty) this.#keep();
         this.askWhich(data);
         return false;
       }

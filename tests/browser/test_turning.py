@@ -220,6 +220,26 @@ def test_a_text_in_conflict_is_there_again_after_the_page_was_left(
     expect_stored(page, turner, {1: "二番目"})
 
 
+def test_a_text_that_nobody_touched_gives_way_to_what_another_tab_has_saved(
+    turner: Desk, page: Page, context: BrowserContext
+) -> None:
+    page.fill("#text", "一番目")
+    expect(state(page)).to_have_text("Saved")
+    expect(page.locator("[data-kept]")).to_be_visible()
+    other = context.new_page()
+    other.goto(turner.writing(1))
+    other.fill("#text", "二番目")
+    expect(state(other)).to_have_text("Saved")
+    with page.expect_response("**/draft/") as answered:
+        page.locator(".steps a").nth(1).click()
+    assert answered.value.status == 409
+    expect_image(page, turner, 2)
+    page.get_by_role("button", name="Review all", exact=True).click()
+    page.wait_for_url("**/review/")
+    expect(page.locator("[data-conflict]:visible")).to_have_count(0)
+    assert turner.item(1).text == "二番目"
+
+
 def test_the_next_image_is_there_at_once_and_captions_follow_in_order_and_once(turner: Desk, page: Page) -> None:
     sent: list[str] = []
     held: list[Route] = []

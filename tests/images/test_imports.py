@@ -286,7 +286,7 @@ def test_a_field_beside_an_image_that_cannot_be_kept_is_named_and_takes_no_other
     said = {name: of for name, of in fine.items() if (name, field) != ("licence", "license")} | {field: value}
     job = run(upload({"all.zip": zipped({"0.jpg": image_file(), "0.json": json.dumps(said).encode()})}))
 
-    assert report(job) == {"0.jpg": ("added", f"Left out, as it cannot be kept: {called}.")}
+    assert report(job) == {"0.jpg": ("added", f"Of the data beside the image, this could not be kept: {called}.")}
     image = Image.objects.get()
     kept = {name: str(of) for name, of in said.items() if name != field}
     assert {name: getattr(image, name) for name in fine if getattr(image, name)} == kept

@@ -186,6 +186,36 @@ def test_what_is_called_manifest_names_the_images_also_where_it_has_captions(tmp
     assert [key for key, _licence, _author in stored()] == ["hill"]
 
 
+def problems_of(folder: Path, *said: str) -> list[tuple[str, int]]:
+    """What the preview says of the images there, before the first comma."""
+    images, *_others = looked_at(folder, *said)[0]
+    return [(one["kind"].partition(",")[0], one["count"]) for one in images["problems"]]
+
+
+def test_a_file_that_a_manifest_names_twice_is_said_to_be_named_twice(tmp_path: Path) -> None:
+    (tmp_path / "b1.jpg").write_bytes(image_file())
+    (tmp_path / "manifest.csv").write_text("file,text\n" + "b1.jpg,A hill.\n" * 3)
+    said = ["--language", "en", "--as", "references"]
+    assert problems_of(tmp_path, *said) == [("The manifest names this file more than once.", 2)]
+
+
+def test_json_beside_an_image_that_a_manifest_names_is_left_out_by_both(tmp_path: Path) -> None:
+    beside = {"manifest.csv": "file\nb1.jpg\n", "b1.json": '{"file_name": "b1.jpg", "license": "CC0 1.0"}'}
+    assert beside_a_picture(tmp_path / "data", **beside) == []
+    assert problems_of(tmp_path / "data") == [("This is neither an image nor a file of captions", 1)]
+    assert {licence for _key, licence, _author in stored()} == {""}
+
+
+def test_a_table_of_files_is_the_manifest_also_where_its_columns_are_named_as_captions(tmp_path: Path) -> None:
+    (tmp_path / "said.csv").write_text("file,words\nb1.jpg,A hill.\n")
+    for number, name in enumerate(("b1", "b2")):
+        (tmp_path / f"{name}.jpg").write_bytes(image_file(size=(60 + number, 48)))
+    said = ["--map", "image=file", "caption=words", "--language", "en", "--model", "m"]
+    assert problems_of(tmp_path, *said)[0][0].startswith("The manifest does not name this file.")
+    run(tmp_path, *said, "--collection", "C")
+    assert len(stored()) == 1
+
+
 def test_a_column_of_addresses_after_the_file_names_no_file(tmp_path: Path) -> None:
     manifest = {"photos.csv": "file,url\nb1.jpg,https://example.org/1\n"}
     assert beside_a_picture(tmp_path / "data", **manifest) == []

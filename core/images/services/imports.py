@@ -236,7 +236,11 @@ def _kept(fields: Sequence[str]) -> str:
 
 def _left_out(fields: Sequence[str]) -> str:
     """Say what cannot be kept of what lies beside an image."""
-    return _("Left out, as it cannot be kept: %(names)s.") % {"names": _labels(fields)} if fields else ""
+    return (
+        _("Of the data beside the image, this could not be kept: %(names)s.") % {"names": _labels(fields)}
+        if fields
+        else ""
+    )
 
 
 def _labels(fields: Sequence[str]) -> str:

@@ -87,7 +87,7 @@ def images_named(file: IO[bytes]) -> list[tuple[str, ...]]:
             key = image_name(value.get("key"))
             found.append((key, name) if key else (name,))
     if not found:
-        raise FileRefusedError(_("There is no column “%(column)s”.") % {"column": COLUMNS[0]})
+        raise FileRefusedError(_("It names no files."))
     return found
 
 

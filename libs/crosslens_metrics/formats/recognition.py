@@ -206,7 +206,8 @@ def _put_manifest(within: Mapping[str, RecognisedFile], found: list[RecognisedFi
     except FileRefusedError as refused:
         _refused(found[0], refused)
         return
-    known = {chosen, *files_beside(among).values()}
+    # Beside a manifest, JSON about an image is not read.
+    known = {chosen} if chosen is not None else set(files_beside(among).values())
     for name, file in within.items():
         is_shard = file.inside.lower().endswith(TAR_SUFFIXES)
         is_reported = name not in known and name.rpartition("/")[2].lower() not in METADATA and not is_shard
@@ -222,8 +223,8 @@ def _put_manifest(within: Mapping[str, RecognisedFile], found: list[RecognisedFi
 
 
 def _is_about_images(file: RecognisedFile) -> bool:
-    """Whether a file is a manifest, also where columns were named that it does not have."""
-    if file.kind == UNKNOWN_KIND and file.part is not None:
+    """Whether a file is a manifest, also where its columns were named as those of captions."""
+    if file.kind != FileKind.IMAGES and file.part is not None:
         with suppress(FileRefusedError, OSError), file.part.opened() as opened:
             return is_manifest(opened)
     return file.kind == FileKind.IMAGES
@@ -241,7 +242,8 @@ def _name_by(manifest: RecognisedFile, images: RecognisedFile, beside: FilesBesi
             listed = images_named(opened)
     except OSError as error:
         raise _unreadable(error) from error
-    left = set(beside.image_names)
+    there = {*beside.image_names}
+    left = {*there}
     images.images, beside.image_names = {}, []
     for names in listed:
         name = f"{folder}/{names[-1]}" if folder else names[-1]
@@ -249,6 +251,8 @@ def _name_by(manifest: RecognisedFile, images: RecognisedFile, beside: FilesBesi
             left.remove(name)
             images.images[names] = None
             beside.image_names += names[:-1] or names
+        elif name in there:
+            images.add_problem(_("The manifest names this file more than once."), names[-1])
         else:
             images.add_problem(_("There is no such file next to the manifest."), names[-1])
     reason = _("The manifest does not name this file. Add a line for it, or import without the manifest.")
