@@ -9,7 +9,7 @@ from playwright.sync_api import BrowserContext, Page
 
 from core.people.defaults import WRITING_MARKS
 from core.people.models import ConsentText
-from tests.browser.annotator import SENT, make_images, open_writing, sign_in, take_batch
+from tests.browser.annotator import AWAKE, SENT, make_images, open_writing, sign_in, take_batch
 from tests.browser.desk import Desk, expect_stored
 from tests.factories import make_annotator, make_round
 
@@ -66,6 +66,8 @@ def test_only_what_comes_from_the_clipboard_is_noted_and_for_the_image_that_is_s
     page.wait_for_url(noted.writing(2))
     page.evaluate(PASTE, "これは別の場所から来た文です")
     page.evaluate(HIDE, 50)
+    # Right after a turn, Enter on a text that is saved already is taken for that of a double press.
+    page.locator(AWAKE).wait_for()
     page.keyboard.press("Enter")
     page.wait_for_url(noted.writing(3))
     # While the field of an image is open, nothing else of that image is sent.
