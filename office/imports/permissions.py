@@ -30,7 +30,7 @@ def file_import_for(user: User | AnonymousUser, slug: str, job_id: int) -> Impor
 
 
 def may_undo(user: User, job: ImportJob) -> bool:
-    """Return whether `user` may now import what every part of `job` brought, whoever imported it."""
+    """Return whether `user` could now import every part of `job`, also where somebody else imported it."""
     parts = list(job.parts.select_related("collection"))
     is_manager = job.project is not None and has_role(user, job.project, Role.MANAGER)
     if not is_manager and any(part.kind in OF_MANAGERS for part in parts):
