@@ -10,11 +10,10 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from django.http import QueryDict
-from django.utils.formats import date_format
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from annotation.models import Rating, Round, RoundKind
 from annotation.pages.progress import seen_of
@@ -25,6 +24,7 @@ from charts import texts
 from charts.columns import BarShares, ColumnPlot, StackedPlot, column_plot, stacked_plot
 from charts.texts import joined_html
 from core.languages.models import Language
+from core.languages.rules.cldr import DAY_OF_CHART, date_text
 from crosslens_metrics.caption_stats import mean_to_one_decimal
 from crosslens_metrics.reports.figures import percent_text
 
@@ -166,7 +166,7 @@ def _columns_by_day(days: Mapping[str, int], today: date) -> PlotFigure:
 
 
 def _day(day: date) -> str:
-    return date_format(day, "j M")
+    return date_text(day, get_language() or "", DAY_OF_CHART)
 
 
 def _levels(id: str, title: str, series: Sequence[RoundSeries]) -> PlotFigure | None:

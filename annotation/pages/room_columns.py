@@ -8,7 +8,7 @@ from datetime import date
 from functools import partial
 from typing import Any, NamedTuple
 
-from django.utils.formats import date_format
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from annotation.models import Rating, RoundKind, RoundState
@@ -17,6 +17,7 @@ from annotation.rules.waiting import WaitingPage, WaitsFor
 from annotation.selectors.control_room import RoomRow
 from annotation.selectors.quality import ShareOfCaptions
 from charts import texts
+from core.languages.rules.cldr import DAY_OF_CHART, DAY_OF_TABLE, date_text
 from core.people.pages import address
 from tabular.tables import NUMBER, TEXT
 
@@ -102,7 +103,7 @@ def _address(row: RoomRow) -> str:
 def _day(day: date | None, today: date) -> str:
     if day is None:
         return NO_VALUE
-    return date_format(day, "j M" if day.year == today.year else "j M Y")
+    return date_text(day, get_language() or "", DAY_OF_CHART if day.year == today.year else DAY_OF_TABLE)
 
 
 def _share(name: str, row: RoomRow) -> float | None:

@@ -123,7 +123,7 @@ def test_a_deadline_is_told_a_day_before_and_again_only_for_another_deadline(rou
     queue_notices(now=almost + HOUR)
     (message,) = send_all(almost)
     assert message.subject == "A batch of yours expires within a day"
-    assert "Submit it before 5 March 2026, 14:30 IST." in message.body
+    assert "Submit it before 5 Mar 2026, 14:30 GMT+5:30." in message.body
     Batch.objects.update(deadline=batch.lease.deadline + DAY)
     queue_notices(now=almost + DAY)
     assert kinds_for(ann) == ["deadline", "deadline"]

@@ -94,7 +94,7 @@ def test_the_page_says_who_did_what_to_whom_and_why_and_that_an_account_was_dele
     record(project, "annotator.paused", "de", person=annotator, details={"reason": "Too quick <b>", "batches": 2})
     page = shown(client_of(manager))
     assert "ann was paused in de. Reason: Too quick &lt;b&gt; Details" in page
-    assert "mia 2 March 2026" in page
+    assert "mia 2 Mar 2026" in page
     assert "batches 2" in page
     User.objects.filter(pk=annotator.pk).update(deleted_at=NOW, username="deleted-1")
     assert "a deleted account was paused" in shown(client_of(manager))

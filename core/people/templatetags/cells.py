@@ -16,7 +16,6 @@ from tabular.tables import NO_VALUE, TableColumn
 
 register = template.Library()
 
-MOMENT = "j M Y, H:i"
 STACKED = "table--stacked"
 
 
@@ -34,7 +33,7 @@ def cells(context: Context, columns: Sequence[TableColumn[Any]], row: Any, kind:
 
 def _content(context: Context, value: Any) -> str:
     if isinstance(value, datetime):
-        return moment(context, value, MOMENT)
+        return moment(context, value)
     if isinstance(value, date):
         return format_html('<time datetime="{}">{}</time>', value.isoformat(), date_in_words(value))
     return NO_VALUE if value is None or value == "" else conditional_escape(value)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import date, datetime, timedelta
-from functools import partial
-from typing import Any
+from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 from django import template
+from django.conf import settings
 from django.http import HttpRequest
 from django.template import Context
 from django.utils import timezone
-from django.utils.dateformat import format as formatted
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from core.languages.rules.page_languages import LOWER_CASE, date_form, moment_form
+from core.languages.rules.cldr import DAY, MOMENT, MOMENT_WITHOUT_YEAR, TIME, WITH_ZONE, date_text
 
 register = template.Library()
 
@@ -27,79 +24,80 @@ MAX_ZONE_CHARACTERS = 64
 
 
 @register.simple_tag(takes_context=True)
-def moment(context: Context, at: datetime | None, form: str = "") -> SafeString:
-    """Show a time with its date; nothing where there is none. `form` is for a table of managers."""
-    return _element(at, in_words(at, _zone_of(context), form)) if at else SafeString()
+def moment(context: Context, at: datetime | None, skeleton: str = MOMENT) -> SafeString:
+    """Show a time with its date and zone; nothing where there is none. `skeleton` is CLDR's."""
+    return _element(at, in_words(at, _zone_of(context), skeleton)) if at else SafeString()
 
 
 @register.simple_tag(takes_context=True)
 def day(context: Context, at: datetime | None) -> SafeString:
     """Show the date of a time; nothing where there is none."""
-    return _element(at, date_in_words(at.astimezone(_zone_of(context)))) if at else SafeString()
+    return _element(at, date_text(at, _language(), DAY, _zone_of(context).key)) if at else SafeString()
 
 
 @register.filter(expects_localtime=True)
 def date_in_words(at: date) -> str:
     """Return the date of a day or local time in the language of the page."""
-    return _written(at, date_form)
+    return _as_it_is(at, DAY)
 
 
 @register.filter(expects_localtime=True)
 def moment_in_words(at: datetime) -> str:
     """Return a local time with its date, without a zone, in the language of the page."""
-    return _written(at, moment_form)
+    return _as_it_is(at, MOMENT)
 
 
 @register.filter(expects_localtime=True)
 def moment_without_year(at: datetime) -> str:
     """Return a local time beside one that has the year."""
-    return _written(at, partial(moment_form, has_year=False))
+    return _as_it_is(at, MOMENT_WITHOUT_YEAR)
 
 
-def _written(at: date, form_of: Callable[[str], str]) -> str:
-    language = get_language() or ""
-    text = formatted(at, form_of(language))
-    return text.lower() if language in LOWER_CASE else text
+@register.filter(expects_localtime=True)
+def time_in_words(at: datetime) -> str:
+    """Return the hour and minute of a local time in the language of the page."""
+    return _as_it_is(at, TIME)
 
 
-def in_words(at: datetime, zone: Any, form: str = "") -> str:
-    """Return a time with its date and zone, such as “3 March 2026, 17:00 CET”."""
-    local = at.astimezone(zone)
-    return f"{formatted(local, form) if form else moment_in_words(local)} {_name_of(local)}"
+def _as_it_is(at: date, skeleton: str) -> str:
+    return date_text(at.replace(tzinfo=None) if isinstance(at, datetime) else at, _language(), skeleton)
+
+
+def in_words(at: datetime, zone: ZoneInfo, skeleton: str = MOMENT) -> str:
+    """Return a time with its date and zone, such as “3 Mar 2026, 17:00 CET”."""
+    return date_text(at, _language(), skeleton + WITH_ZONE, zone.key)
 
 
 @register.simple_tag(takes_context=True)
 def deadline(context: Context, at: datetime) -> SafeString:
     """Show a time to come: what is today or tomorrow in those words, with the date after it."""
-    local = at.astimezone(_zone_of(context))
-    days = (local.date() - timezone.now().astimezone(local.tzinfo).date()).days
-    values = {"time": f"{local:%H:%M} {_name_of(local)}", "date": date_in_words(local)}
+    zone = _zone_of(context)
+    days = (at.astimezone(zone).date() - timezone.now().astimezone(zone).date()).days
+    values = {"time": in_words(at, zone, TIME), "date": date_text(at, _language(), DAY, zone.key)}
     if days == 0:
         return _element(at, _("today, %(time)s (%(date)s)") % values)
     if days == 1:
         return _element(at, _("tomorrow, %(time)s (%(date)s)") % values)
-    return _element(at, in_words(at, local.tzinfo))
+    return _element(at, in_words(at, zone))
+
+
+def _language() -> str:
+    return get_language() or ""
 
 
 def _element(at: datetime, text: str) -> SafeString:
     return format_html('<time dir="auto" datetime="{}">{}</time>', at.isoformat(timespec="seconds"), text)
 
 
-def _zone_of(context: Context) -> Any:
+def _zone_of(context: Context) -> ZoneInfo:
     request: HttpRequest | None = context.get("request")
     name = request.COOKIES.get(COOKIE, "")[:MAX_ZONE_CHARACTERS] if request else ""
     try:
-        return ZoneInfo(name) if name else timezone.get_default_timezone()
+        return ZoneInfo(name) if name else _default_zone()
     except (KeyError, ValueError, OSError):
         # Not a zone that is known here.
-        return timezone.get_default_timezone()
+        return _default_zone()
 
 
-def _name_of(local: datetime) -> str:
-    """Name the zone shortly: CET, or UTC+5:30 where it has no letters of its own."""
-    name = local.tzname() or ""
-    if name.isalpha():
-        return name
-    minutes = (local.utcoffset() or timedelta()) // timedelta(minutes=1)
-    hours, rest = divmod(abs(minutes), 60)
-    return f"UTC{'-' if minutes < 0 else '+'}{hours}{f':{rest:02}' if rest else ''}"
+def _default_zone() -> ZoneInfo:
+    return ZoneInfo(settings.TIME_ZONE)

@@ -20,10 +20,10 @@ TAG = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}")
 OPEN_ENDED = re.compile(r"\{%|\{\{|\{#|%\}|\}\}|#\}")
 # What cannot be wrapped: a sentence with a percent sign, which only the tag `translate` takes, and a line of JSON.
 WHOLE = re.compile(r'\{% translate "[^"]*%[^"]*" %\}|^\{".*')
-RAW_TIME = re.compile(r"\|(date|time|moment_in_words|moment_without_year)\b")
-DATE_FORM = re.compile(r"""\|date:["'][^"']*[dDjmMNFEY]""")
+RAW_TIME = re.compile(r"\|(date|time|moment_in_words|moment_without_year|time_in_words)\b")
+DATE_FORM = re.compile(r"""\|(date|time):["']""")
 STOP_AFTER_TIME = re.compile(r"\{% (moment|day|deadline) [^%]*%\}\.")
-FOR_MACHINES = re.compile(r"""\|date:["'](Y-m-d|Y)["']""")
+FOR_MACHINES = re.compile(r"""\|date:["'](c|Y-m-d|Y)["']""")
 WITH_A_ZONE_OF_THEIR_OWN = {
     "annotation/_estimate.html",  # days, without a time
     "gapgame/_turn.html",  # of the season
@@ -56,7 +56,7 @@ def lines(path: Path, *, is_timed: bool) -> Iterator[TextFinding]:
 def dates(path: Path) -> Iterator[TextFinding]:
     for number, line in enumerate(text_of(path).splitlines(), start=1):
         if DATE_FORM.search(FOR_MACHINES.sub("", line)):
-            yield at(path, number, "a date in the form of one language", "use date_in_words or moment_in_words")
+            yield at(path, number, "a date in the form of one language", "use date_in_words, moment_in_words or time_in_words")
         if STOP_AFTER_TIME.search(line):
             yield at(path, number, "a full stop of one language after a time", "end the line, or use a message")
 
