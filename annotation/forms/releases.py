@@ -10,9 +10,9 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Release
 from annotation.rules.releases import LICENCES
+from annotation.selectors.releases import settings_of_next
 from core.people.models import Project
 
-DEFAULT_LICENCE = "CC-BY-4.0"
 TEXT_CHARACTERS = 20_000
 
 
@@ -71,11 +71,5 @@ class ReleaseForm(forms.Form):
         ),
     )
 
-    def __init__(
-        self, data: Mapping[str, Any] | None = None, *, project: Project, before: Release | None = None
-    ) -> None:
-        initial: dict[str, Any] = {"title": project.name, "licence": DEFAULT_LICENCE}
-        if before is not None:
-            initial = {name: getattr(before, name) for name in ("title", "licence", "authors", "description")}
-            initial["include_images"] = before.has_images
-        super().__init__(data, initial=initial)
+    def __init__(self, data: Mapping[str, Any] | None = None, *, project: Project) -> None:
+        super().__init__(data, initial=settings_of_next(project))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -14,6 +16,7 @@ from core.jobs.models import OPEN_STATES, JobState
 from core.jobs.rules.missing_packages import how_to_install_if_missing
 from core.people.models import Project
 
+DEFAULT_LICENCE = "CC-BY-4.0"
 IMAGES_NAMED = 20
 WRITES_TABLES = "pyarrow"
 """The package that writes the tables of a release, which is in the extra `research`."""
@@ -31,6 +34,15 @@ def released_rounds(project: Project) -> list[Round]:
 def releases_of(project: Project) -> QuerySet[Release]:
     """List all releases, the last first."""
     return Release.objects.filter(project=project).select_related("project", "created_by").order_by("-number")
+
+
+def settings_of_next(project: Project) -> dict[str, Any]:
+    """Return what the next release starts from: the settings of the newest, or else the project's name."""
+    before = releases_of(project).first()
+    if before is None:
+        return {"title": project.name, "licence": DEFAULT_LICENCE, "authors": "", "description": ""}
+    settings = {name: getattr(before, name) for name in ("title", "licence", "authors", "description")}
+    return settings | {"include_images": before.has_images}
 
 
 def release_before(release: Release) -> Release | None:

@@ -42,7 +42,7 @@ def release_list(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def release_create(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
-    form = ReleaseForm(request.POST or None, project=project, before=releases_of(project).first())
+    form = ReleaseForm(request.POST or None, project=project)
     if form.is_valid():
         try:
             release = services.start_release(

@@ -10,13 +10,16 @@ from django.http import QueryDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from annotation.selectors.releases import releases_of
+from core.jobs.models import JobState
 from core.languages.models import Language
 from core.people.forms.fields import NameCharField
-from core.people.models import Project, User
+from core.people.models import Project, Role, User
+from core.people.permissions import has_role
 from gapgame.models import Season
 from office.dashboard.selectors.images import ProjectImages
 from office.exports.permissions import is_closed, may_export
-from office.exports.selectors.tables import ExportWish
+from office.exports.selectors.tables import RELEASE, ExportWish
 from research.selection.pages.image_filters import asked_images
 from sxs_eval.models import Comparison
 
@@ -30,6 +33,7 @@ WHATS = {
     "turns": _("Turns of the game"),
     "time": _("Hours and cost, with names"),
     "images": _("Images, with authors and licences"),
+    RELEASE: _("Release, with credits and checksums"),
 }
 FORMATS = {
     "csv": _("CSV"),
@@ -42,9 +46,12 @@ FORMATS = {
     "huggingface": _("Hugging Face, metadata.jsonl (captions)"),
     "huggingface-images": _("Hugging Face, folder of images (captions)"),
     "webdataset": _("WebDataset (captions with images)"),
+    "archive": _("Archive (release)"),
 }
 
 
+NEW = "new"
+"""The release that is yet to be made."""
 CLOSED = "images-assigned"
 """The code of the refusal to show others' words about images that are assigned to the person asking."""
 
@@ -66,6 +73,7 @@ class ExportForm(forms.Form):
     season = forms.ModelChoiceField(
         Season.objects.none(), label=_("Game season"), required=False, to_field_name="slug", empty_label="–"
     )
+    release = forms.ChoiceField(label=_("Release"), required=False)
     name = NameCharField(
         label=_("Name"), required=False, max_length=150, help_text=_("Only for hours and cost: part of a name.")
     )
@@ -85,10 +93,15 @@ class ExportForm(forms.Form):
         fields["images"].choices = images.choices
         fields["comparison"].queryset = project.comparisons.select_related("base", "test", "language").order_by("pk")
         fields["season"].queryset = Season.objects.filter(project=project).order_by("slug")
+        numbers = releases_of(project).filter(state=JobState.DONE).values_list("number", flat=True)
+        new = [(NEW, _("A new one"))] if has_role(by, project, Role.MANAGER) else []
+        fields["release"].choices = [("", _("The newest")), *((str(one), str(one)) for one in numbers), *new]
         if not may_export(by, project, "time"):
             del fields["name"]
-        for name in ("language", "comparison", "season"):
-            if name not in asked and not fields[name].queryset.exists():
+        found = {name: fields[name].queryset.exists() for name in ("language", "comparison", "season")}
+        found["release"] = numbers.exists() or bool(new)
+        for name, is_there in found.items():
+            if name not in asked and not is_there:
                 del fields[name]
 
     def clean(self) -> dict[str, Any]:
@@ -100,6 +113,10 @@ class ExportForm(forms.Form):
                 "that batch first, or ask somebody else for the file.")  # fmt: skip
             self.add_error("what", forms.ValidationError(said, code=CLOSED))
         return cleaned
+
+    @property
+    def is_of_new_release(self) -> bool:
+        return self.cleaned_data["what"] == RELEASE and self.cleaned_data.get("release") == NEW
 
     def wish(self, *, until: datetime) -> ExportWish:
         sent = self.cleaned_data
@@ -113,5 +130,6 @@ class ExportForm(forms.Form):
             languages=[language.pk for language in sent.get("language", ())],
             comparison=comparison and comparison.pk,
             season=season.slug if season else "",
+            release=sent.get("release", ""),
             name=sent.get("name", ""),
         )

@@ -22,7 +22,7 @@ def may_export(user: User, project: Project, what: str) -> bool:
 
 def is_closed(user: User, project: Project, what: str, comparison: Comparison | None) -> bool:
     """Return whether the file has others' words about images that are assigned to `user`."""
-    if what in ("captions", "ratings"):
+    if what in ("captions", "ratings", "release"):
         return annotation_permissions.has_assigned_images(user, project)
     if what == "model-captions":
         return ProjectImages(project).entries.filter(is_assigned(user, "image")).exists()

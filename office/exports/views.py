@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
@@ -21,6 +21,8 @@ def export_show(request: HttpRequest, slug: str) -> HttpResponseBase:
     project, by = project_for(request.user, slug, *READERS), user_of(request)
     form = ExportForm(request.GET, project=project, by=by, is_sent="format" in request.GET)
     if form.is_valid():
+        if form.is_of_new_release:
+            return redirect("annotation:release-create", slug)
         with RefusalsShown(form, ExportError, ImageFilterError, SeasonNotClosedError):
             file = export_for(form.wish(until=timezone.now()), by=by, is_recorded=request.method == "GET")
             return as_download(StreamingHttpResponse(file.pieces, content_type=file.content_type), file.name)

@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import Caption
 from office.exports.selectors.tables import TABLES
-from office.exports.services.exports import FORMATS
+from office.exports.services.exports import CAPTION_FORMATS, TABLE_FORMATS
 from tests.annotation.released import Campaign
 from tests.factories import make_captioner, make_collection, make_project
 from tests.sxs_eval.judged import judged_once
@@ -102,7 +102,7 @@ def test_what_cannot_be_exported_is_refused_and_leaves_no_file(campaign, tmp_pat
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", [*TABLE_FORMATS, *CAPTION_FORMATS])
 def test_an_empty_table_is_a_file_only_where_its_columns_are_kept(campaign, tmp_path, format):
     make_project("empty")
     asked = (tmp_path / "a", "--what", "captions", "--format", format)

@@ -13,14 +13,13 @@ from django.utils.dateparse import parse_datetime
 
 from annotation.models import Release
 from annotation.rules.releases import LICENCES
+from annotation.selectors.releases import settings_of_next
 from annotation.services import releases as services
 from annotation.services.release_contents import ReleaseNotPossibleError
 from annotation.services.releases import ReleaseSettingsError
 from core.jobs.models import JobState
 from core.people.management.arguments import project_named, user_named
 from core.people.models import Project, User
-
-LICENCE = "CC-BY-4.0"
 
 
 def moment(text: str) -> datetime:
@@ -87,15 +86,14 @@ class Command(BaseCommand):
             self._build(chosen, options)
 
     def _build(self, project: Project, options: dict[str, Any]) -> None:
-        before = Release.objects.filter(project=project).order_by("-number").first()
-        authors = options["author"] or (before.authors.split("\n") if before else [])
+        before = settings_of_next(project)
         try:
             release = services.start_release(
                 project=project,
-                title=options["title"] or (before.title if before else project.name),
-                licence=options["licence"] or (before.licence if before else LICENCE),
-                authors="\n".join(authors),
-                description=options["description"] or (before.description if before else ""),
+                title=options["title"] or before["title"],
+                licence=options["licence"] or before["licence"],
+                authors="\n".join(options["author"] or [before["authors"]]),
+                description=options["description"] or before["description"],
                 changes=options["changes"],
                 by=self._by(project, options["by"]),
                 now=timezone.now(),

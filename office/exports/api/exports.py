@@ -28,7 +28,8 @@ explain({"export-refused": "There is nothing to export so; detail says why and w
     "export_show",
     "A table of the project as a file",
     {(200, type.partition(";")[0]): OpenApiTypes.BINARY for type in TYPES.values()},
-    description="The same file as on the page Export. See docs/formats.md for tables, formats and filters.",
+    description="The same file as on the page Export. See docs/formats.md for tables, formats and filters. A "
+    "new release is made by `POST projects/{slug}/releases/`, which answers with a job.",
     is_file=True,
     parameters=[
         OpenApiParameter("what", str, required=True, enum=list(WHATS), description="What is written."),
@@ -37,6 +38,7 @@ explain({"export-refused": "There is nothing to export so; detail says why and w
         IMAGES,
         OpenApiParameter("comparison", int, description="Only judgements of this comparison."),
         OpenApiParameter("season", str, description="The season whose turns are written."),
+        OpenApiParameter("release", int, description="The number of a release; without it, the newest."),
         OpenApiParameter("name", str, description="Only hours and cost of people whose name contains this."),
     ],
 )
@@ -47,7 +49,7 @@ def export_show(request: Request, slug: str) -> StreamingHttpResponse:
     form = ExportForm(request.query_params, project=project, by=by)
     if form.has_error("what", CLOSED):
         raise ApiError(409, CLOSED, form.errors["what"][0])
-    for name in ("comparison", "season"):
+    for name in ("comparison", "season", "release"):
         if form.has_error(name, "invalid_choice"):
             raise ApiError(409, "export-refused", form.errors[name][0], {name: [*form.errors[name]]})
     check_form(form)

@@ -34,7 +34,7 @@ from sxs_eval.models import Comparison
 from tabular.downloads import as_iso, cells_of
 
 ROWS_AT_ONCE = 2000
-LANGUAGE = "language"
+LANGUAGE, RELEASE = "language", "release"
 
 
 class ExportError(Exception):
@@ -43,7 +43,10 @@ class ExportError(Exception):
 
 @dataclass(frozen=True)
 class ExportWish:
-    """What is exported: what there was at `until`, of some images, languages, people, one comparison or one season."""
+    """What is exported: what there was at `until`, of some images, languages, people, one comparison or one season.
+
+    Of releases, the one with a number; without one, the newest.
+    """
 
     project: Project
     what: str
@@ -53,6 +56,7 @@ class ExportWish:
     languages: Sequence[str] = ()
     comparison: int | None = None
     season: str = ""
+    release: str = ""
     name: str = ""
     """What names of people contain."""
     budget: ComputingBudget = OF_A_PAGE
@@ -74,7 +78,6 @@ def table_of(wish: ExportWish) -> ExportTable:
 
     Raises ExportError, ImageFilterError or SeasonNotClosedError before any row is read.
     """
-    _check_filters(wish)
     table = TABLES[wish.what](wish)
     if not wish.languages or wish.what == "captions":
         return table
@@ -82,12 +85,14 @@ def table_of(wish: ExportWish) -> ExportTable:
     return ExportTable(table.columns, (row for row in table.rows if row[at] in wish.languages))
 
 
-def _check_filters(wish: ExportWish) -> None:
+def check_filters(wish: ExportWish) -> None:
+    """Raises ExportError: an option is given that what is exported does not have."""
     given = {
         "images": not wish.images.is_all,
         "language": bool(wish.languages),
         "comparison": wish.comparison is not None,
         "season": bool(wish.season),
+        "release": bool(wish.release),
         "name": bool(wish.name),
     }
     for option, is_given in given.items():
@@ -247,6 +252,7 @@ FILTERS = {
     "language": (*_OF_IMAGES, "model-captions", "turns", "time"),
     "comparison": ("judgements",),
     "season": ("turns",),
+    "release": (RELEASE,),
     "name": ("time",),
 }
-"""The tables that each option can narrow."""
+"""What each option can narrow."""

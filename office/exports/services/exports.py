@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from tempfile import TemporaryFile
 
 from django.utils.translation import gettext as _
 
+from annotation.services.releases import name_of
 from core.people.models import User
 from core.people.services import audit_log
-from office.exports.formats import captions, images, tables
+from office.exports.formats import captions, images, releases, tables
 from office.exports.selectors.moments import one_moment
-from office.exports.selectors.tables import TABLES, ExportError, ExportTable, ExportWish, comparisons_of, table_of
+from office.exports.selectors.tables import (
+    RELEASE,
+    TABLES,
+    ExportError,
+    ExportTable,
+    ExportWish,
+    check_filters,
+    comparisons_of,
+    table_of,
+)
 from sxs_eval.selectors.results import complete_images_of
 from sxs_eval.services.comparisons import record_looks
 from tabular.downloads import CSV_TYPE, JSON_LINES_TYPE, stamp
 
-CAPTIONS = "captions"
+CAPTIONS, ARCHIVE = "captions", "archive"
+"""What has formats of its own, and the format of a release."""
 TABLE_FORMATS: Mapping[str, Callable[[ExportTable], Iterator[bytes]]] = {
     "csv": tables.as_csv,
     "jsonl": tables.as_json_lines,
@@ -40,6 +51,7 @@ SUFFIXES = {
     "huggingface": "jsonl",
     "huggingface-images": "zip",
     "webdataset": "tar",
+    ARCHIVE: "tar.gz",
 }
 TYPES = {
     "csv": CSV_TYPE,
@@ -47,11 +59,12 @@ TYPES = {
     "json": "application/json",
     "zip": "application/zip",
     "tar": "application/x-tar",
+    "tar.gz": "application/gzip",
     "parquet": "application/vnd.apache.parquet",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 """By suffix."""
-WHATS, FORMATS = tuple(TABLES), (*TABLE_FORMATS, *CAPTION_FORMATS)
+WHATS, FORMATS = (*TABLES, RELEASE), (*TABLE_FORMATS, *CAPTION_FORMATS, ARCHIVE)
 
 
 class EmptyExportError(ExportError):
@@ -65,8 +78,8 @@ class ExportFile:
     pieces: Iterator[bytes]
 
 
-WITH_IMAGES = frozenset({"huggingface-images", "webdataset"})
-"""Formats that read all rows at one moment by themselves, and then send image after image."""
+BY_THEMSELVES = frozenset({"huggingface-images", "webdataset", ARCHIVE})
+"""Formats that are of one moment by themselves: what they send is large, and is not written to a file before."""
 
 
 def export(wish: ExportWish) -> Iterator[bytes]:
@@ -74,7 +87,7 @@ def export(wish: ExportWish) -> Iterator[bytes]:
 
     Raises ExportError, ImageFilterError or SeasonNotClosedError: mostly before anything is written.
     """
-    return _pieces(wish) if wish.format in WITH_IMAGES else _at_one_moment(wish)
+    return _pieces(wish) if wish.format in BY_THEMSELVES else _at_one_moment(wish)
 
 
 def _at_one_moment(wish: ExportWish) -> Iterator[bytes]:
@@ -97,12 +110,15 @@ def _pieces(wish: ExportWish) -> Iterator[bytes]:
 
 
 def _written(wish: ExportWish) -> Iterator[bytes]:
+    check_filters(wish)
+    known = (ARCHIVE,) if wish.what == RELEASE else TABLE_FORMATS
+    if wish.format not in known and (wish.what != CAPTIONS or wish.format == ARCHIVE):
+        of = RELEASE if wish.format == ARCHIVE else CAPTIONS
+        about = {"format": wish.format, "of": of, "what": wish.what, "known": ", ".join(known)}
+        raise ExportError(_("%(format)s is for %(of)s. Export %(what)s as one of: %(known)s.") % about)
     if wish.format in TABLE_FORMATS:
         return TABLE_FORMATS[wish.format](table_of(wish))
-    if wish.what != CAPTIONS:
-        known = {"format": wish.format, "what": wish.what, "known": ", ".join(TABLE_FORMATS)}
-        raise ExportError(_("%(format)s is for captions. Export %(what)s as one of: %(known)s.") % known)
-    return CAPTION_FORMATS[wish.format](wish)
+    return releases.as_archive(wish) if wish.what == RELEASE else CAPTION_FORMATS[wish.format](wish)
 
 
 def export_for(wish: ExportWish, *, by: User, is_recorded: bool) -> ExportFile:
@@ -110,6 +126,9 @@ def export_for(wish: ExportWish, *, by: User, is_recorded: bool) -> ExportFile:
 
     Raises ExportError, ImageFilterError or SeasonNotClosedError before anything is recorded or sent.
     """
+    if wish.what == RELEASE:
+        # The file and its name are of one release, whatever is made meanwhile.
+        wish = replace(wish, release=str(releases.asked_release(wish).number))
     pieces = export(wish)
     first = next(pieces, b"")
     if is_recorded:
@@ -123,6 +142,8 @@ def export_for(wish: ExportWish, *, by: User, is_recorded: bool) -> ExportFile:
 
 
 def _name(wish: ExportWish) -> str:
+    if wish.what == RELEASE:
+        return name_of(releases.asked_release(wish))
     layout = wish.format if wish.format in CAPTION_FORMATS else ""
     parts = (wish.project.slug, wish.what, str(wish.comparison or ""), wish.season, layout)
     return f"{'-'.join(filter(None, parts))}{wish.images.in_file_names()}-{stamp(wish.until)}"
