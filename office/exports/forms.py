@@ -45,6 +45,7 @@ FORMATS = {
     "label-studio": _("Label Studio (captions)"),
     "huggingface": _("Hugging Face, metadata.jsonl (captions)"),
     "huggingface-images": _("Hugging Face, folder of images (captions)"),
+    "huggingface-addresses": _("Hugging Face, addresses of images (captions)"),
     "webdataset": _("WebDataset (captions with images)"),
     "archive": _("Archive (release)"),
 }

@@ -70,9 +70,24 @@ def test_datasets_opens_the_folder_with_its_images(drawn, tmp_path, monkeypatch)
     assert [row["image"].getpixel((0, 0)) for row in rows] == [(0, 0, 0), (50, 0, 0), (100, 0, 0)]
     assert sorted(rows[0]["ar"]["caption"]) == ["قوارب في المساء 1", "ميناء صغير 1"]
     left = json.loads(zipfile.ZipFile(path).read("not_copied.jsonl"))
-    assert left["image_key"] == "tower"
+    assert (left["image_key"], left["image_url"]) == ("tower", "https://example.org/t")
     images, captions, beside = recognise([path]).files
     assert (len(images.images), captions.captions, beside.captions) == (3, 16, 4)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_datasets_opens_a_file_with_addresses_instead_of_images(drawn, tmp_path, monkeypatch):
+    from datasets import load_dataset
+
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    Image.objects.filter(entries__key="market").update(source="A book")
+    path = exported(tmp_path / "a.jsonl", "huggingface-addresses")
+    rows = load_dataset("json", data_files=str(path), split="train")
+    assert rows["image"][:] == list(KEYS)
+    anywhere = "https://example.org/images"
+    assert rows["image_url"][:] == [anywhere, None, anywhere, "https://example.org/t"]
+    assert rows[3]["licence"] == "All rights reserved"
+    assert sorted(rows[0]["ar"]["caption"]) == ["قوارب في المساء 1", "ميناء صغير 1"]
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -1,7 +1,8 @@
-"""Captions with their images: shards of WebDataset, and a folder that `datasets` opens.
+"""Captions with their images or their addresses: shards of WebDataset, and what `datasets` opens.
 
 Images are as people saw them, which has no metadata, such as where they were taken. Those whose licence forbids
-copying, and those that are no longer in storage, have no file: a list names them, as what is sent cannot be taken back.
+copying, and those that are no longer in storage, have no file: a list has their addresses, as what is sent cannot be
+taken back.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from core.images.services.file_storage import read_size
 from office.exports.formats.tables import pieces_of
 from office.exports.selectors.moments import one_moment
 from office.exports.selectors.tables import ExportWish
-from tabular.downloads import json_line
+from tabular.downloads import in_pieces, json_line
 
 IMAGES_AT_ONCE = 100
 NOT_COPIED = "not_copied"
@@ -45,7 +46,19 @@ class ExportedImage:
 
     @property
     def not_copied_line(self) -> bytes:
-        return json_line({"image": self.about["image_key"], **self.about, "reason": self.reason}).encode()
+        return json_line(_with_address(self.about) | {"reason": self.reason}).encode()
+
+
+def as_addresses(wish: ExportWish) -> Iterator[bytes]:
+    """Write a line for each image: its address instead of a file, its attribution, and captions by language."""
+    return in_pieces(json_line(_with_address(about)) for _name, about, *_file in _described(wish))
+
+
+def _with_address(about: dict[str, Any]) -> dict[str, Any]:
+    """Name the image by its key, and say where its file is; None where its source is no address."""
+    source = about.get("source", "")
+    address = source if source.lower().startswith(("http://", "https://")) else None
+    return {"image": about["image_key"], "image_url": address, **about}
 
 
 def as_webdataset(wish: ExportWish) -> Iterator[bytes]:

@@ -42,6 +42,7 @@ CAPTION_FORMATS: Mapping[str, Callable[[ExportWish], Iterator[bytes]]] = {
     "label-studio": captions.as_label_studio,
     "huggingface": captions.as_hugging_face,
     "huggingface-images": images.as_image_folder,
+    "huggingface-addresses": images.as_addresses,
     "webdataset": images.as_webdataset,
 }
 SUFFIXES = {
@@ -50,6 +51,7 @@ SUFFIXES = {
     "label-studio": "json",
     "huggingface": "jsonl",
     "huggingface-images": "zip",
+    "huggingface-addresses": "jsonl",
     "webdataset": "tar",
     ARCHIVE: "tar.gz",
 }
