@@ -186,9 +186,9 @@ class Project:
         """List the invitations with their links."""
         return self._rows("invitations/")
 
-    def images(self) -> Rows:
-        """List the images of all collections that rounds use."""
-        return self._rows("images/")
+    def images(self, **filters: str) -> Rows:
+        """List the images of its collections and of those that it uses; filters are as on the page *Images*."""
+        return self._rows("images/", **filters)
 
     def captions(self, *, language: str | None = None, round: int | None = None) -> Rows:
         """List what people wrote; `state` of each says whether it counts."""

@@ -16,10 +16,12 @@ from core.languages.models import Language
 from core.people.forms.fields import NameCharField
 from core.people.models import Project, Role, User
 from core.people.permissions import has_role
+from core.people.rules.pseudonyms import pseudonym
 from gapgame.models import Season
-from office.dashboard.selectors.images import ProjectImages
+from office.dashboard.pages.images import STATES
+from office.dashboard.selectors.images import ImageQuery, ProjectImages
 from office.exports.permissions import is_closed, may_export
-from office.exports.selectors.tables import RELEASE, ExportWish
+from office.exports.selectors.tables import IMAGE_FILTERS, RELEASE, ExportWish
 from research.selection.pages.image_filters import asked_images
 from sxs_eval.models import Comparison
 
@@ -75,6 +77,12 @@ class ExportForm(forms.Form):
         Season.objects.none(), label=_("Game season"), required=False, to_field_name="slug", empty_label="–"
     )
     release = forms.ChoiceField(label=_("Release"), required=False)
+    find = forms.CharField(label=_("Name or title"), required=False, max_length=500)
+    person = forms.ChoiceField(label=_("Person"), required=False)
+    state = forms.ChoiceField(label=_("Captions"), required=False, choices=[("", _("Any number")), *STATES.items()])
+    author = forms.CharField(label=_("Author"), required=False, max_length=500)
+    licence = forms.CharField(label=_("Licence"), required=False, max_length=500)
+    source = forms.CharField(label=_("Source"), required=False, max_length=1000)
     name = NameCharField(
         label=_("Name"), required=False, max_length=150, help_text=_("Only for hours and cost: part of a name.")
     )
@@ -84,6 +92,7 @@ class ExportForm(forms.Form):
         chosen = asked.dict() | {"language": asked.getlist("language")}
         super().__init__(asked if is_sent else None, initial=chosen)
         self.project, self.by = project, by
+        self.authors: dict[str, int] = {}
         self.asked = images = asked_images(asked, project, collections=project.rounds.values("collection"))
         used = [*project.rounds.values_list("language", flat=True)]
         used += project.comparisons.values_list("language", flat=True)
@@ -104,6 +113,21 @@ class ExportForm(forms.Form):
         for name, is_there in found.items():
             if name not in asked and not is_there:
                 del fields[name]
+        self._add_authors(asked)
+        for name in IMAGE_FILTERS:
+            if not asked.get(name):
+                del fields[name]
+
+    def _add_authors(self, asked: QueryDict) -> None:
+        """Offer people by their pseudonyms, which only managers see beside their names."""
+        if not asked.get("person"):
+            return
+        names = dict(ProjectImages(self.project).authors.values_list("pk", "username"))
+        self.authors = {pseudonym(self.project, person): person for person in names}
+        has_names = has_role(self.by, self.project, Role.MANAGER)
+        said = [(one, names[person] if has_names else one) for one, person in self.authors.items()]
+        choices: Any = self.fields["person"]
+        choices.choices = [("", _("Anybody")), *said]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -122,6 +146,7 @@ class ExportForm(forms.Form):
     def wish(self, *, until: datetime) -> ExportWish:
         sent = self.cleaned_data
         comparison, season = sent.get("comparison"), sent.get("season")
+        chosen: dict[str, Any] = {name: sent.get(name, "") for name in IMAGE_FILTERS}
         return ExportWish(
             project=self.project,
             what=sent["what"],
@@ -133,4 +158,5 @@ class ExportForm(forms.Form):
             season=season.slug if season else "",
             release=sent.get("release", ""),
             name=sent.get("name", ""),
+            query=ImageQuery(**chosen | {"person": self.authors.get(sent.get("person", ""))}),
         )

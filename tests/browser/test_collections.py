@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from django.urls import reverse
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from core.images import tasks
 from core.images.models import Collection, Image, ImportJob, ImportOutcome
@@ -169,3 +170,21 @@ def test_images_without_a_licence_are_found_by_the_warning_and_edited_at_once(
     expect(page.get_by_role("heading", name="Title, author and licence")).to_be_visible()
     assert barriers(page) == []
     assert set(Image.objects.filter(pk__in=lacking).values_list("licence", flat=True)) == {"", "CC BY 4.0"}
+
+
+@pytest.mark.parametrize("width", [360, 1366])
+def test_the_table_of_all_images_scrolls_in_its_own_box_alone(live_server: Any, browser: Browser, width: int) -> None:
+    project = make_project("herons")
+    make_collection(3, project=project, is_shared=False)
+    page_of = reverse("dashboard:image-list", args=["herons"])
+    words = {"title": "Neuschwanstein" * 8, "author": "Lovelace" * 10}
+    Image.objects.update(source=f"https://example.org/{'a' * 300}", **words)
+    context = browser.new_context(viewport={"width": width, "height": 800})
+    sign_in(context, project.created_by, live_server.url)
+    page = context.new_page()
+    page.goto(live_server.url + page_of)
+    expect(page.get_by_text("Lovelace").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    if width == 360:
+        assert page.locator("div.table").evaluate("one => one.scrollWidth - one.clientWidth") <= 0
+    context.close()

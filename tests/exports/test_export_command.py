@@ -90,7 +90,7 @@ def test_one_language_is_what_that_language_has(campaign, tmp_path):
         (("scores", "coco"), "coco is for captions. Export scores as one of: csv, jsonl, parquet, xlsx"),
         (("time", "csv", "--images", "in:PL"), "No image is left"),
         (("time", "csv", "--comparison", "1"), "“comparison” cannot be used with time, only with: judgements"),
-        (("images", "csv", "--language", "de"), "“language” cannot be used with images"),
+        (("captions", "csv", "--licence", "CC0 1.0"), "“licence” cannot be used with captions, only with: images"),
         (("turns", "jsonl"), "Choose a season. Available: none yet"),
         (("turns", "jsonl", "--season", "spring"), "no season 'spring'"),
     ],

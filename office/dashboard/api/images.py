@@ -18,7 +18,8 @@ from core.people.api.pseudonyms import person_called
 from core.people.api.requested import asked_language
 from core.people.api.views import person_asking
 from core.people.permissions import READERS, project_for
-from office.dashboard.selectors.images import ALL, LACKING, NONE, SOME, ProjectImages
+from office.dashboard.pages.images import IN_ADDRESS
+from office.dashboard.selectors.images import ALL, LACKING, NONE, SOME, ImageQuery, ProjectImages
 
 api = ApiOperations("projects")
 FILTERS = [
@@ -31,6 +32,9 @@ FILTERS = [
         enum=[NONE, SOME, LACKING, ALL],
         description="Only images that are not described, described, not described in all languages, or in all.",
     ),
+    OpenApiParameter("author", str, description="Words that the author of an image has, all of them."),
+    OpenApiParameter("licence", str, description="Only images with this licence; “none”: only those without any."),
+    OpenApiParameter("source", str, description="Words that the source of an image has, all of them."),
 ]
 
 
@@ -39,7 +43,8 @@ FILTERS = [
     "The images of a project",
     "ImagePage",
     ImageSerializer,
-    description="The images of all collections that its rounds and comparisons use, with the filters of the page.",
+    description="The images of its own collections and of those that its rounds and comparisons use, with the filters "
+    "of the page.",
     parameters=FILTERS,
 )
 def image_list(request: Request, slug: str) -> Response:
@@ -55,8 +60,9 @@ def image_list(request: Request, slug: str) -> Response:
 
 def _asked(request: Request, images: ProjectImages) -> dict[str, Any]:
     """Return the filters that were sent, as the page has them."""
-    asked: dict[str, Any] = {name: request.query_params.get(name, "") for name in ("find", "state")}
-    asked["language"] = asked_language(request, images.tags) or ""
+    asked: dict[str, Any] = {name: request.query_params.get(name, "") for name in IN_ADDRESS}
+    if language := asked_language(request, images.tags):
+        asked["languages"] = [language]
     if pseudonym := request.query_params.get("person"):
         asked["person"] = person_called(pseudonym, images.project, images.authors).pk
     return {name: value for name, value in asked.items() if value}
@@ -65,7 +71,7 @@ def _asked(request: Request, images: ProjectImages) -> dict[str, Any]:
 def _entries(images: ProjectImages, asked: dict[str, Any]) -> QuerySet[CollectionImage]:
     if not asked:
         return images.entries
-    return images.entries.filter(pk__in=[row.pk for row in images.found(**asked)])
+    return images.entries.filter(pk__in=[row.pk for row in images.found(ImageQuery(**asked))])
 
 
 def _parts(entries: QuerySet[CollectionImage]) -> Iterator[ListPart[CollectionImage]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -11,26 +12,37 @@ from django.template.loader import render_to_string
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from annotation.models import Rating
+from core.images.rules.attributions import LABELS
 from core.images.selectors import served_image
 from core.languages.models import Language
 from core.people.models import User
 from core.people.pages import address
-from office.dashboard.selectors.images import ALL, LACKING, NONE, SOME, ImageRow, ProjectImages
+from core.people.rules.pseudonyms import pseudonym
+from office.dashboard.selectors.images import ALL, LACKING, NONE, SOME, ImageQuery, ImageRow, ProjectImages
 from tabular import tables
 from tabular.tables import NO_VALUE, TEXT, PageTable, TableColumn, for_readers, isolated, link, long_note, note, parts
 
 PER_PAGE = 50
+IN_ADDRESS = ("find", "state", "author", "licence", "source")
+"""Filters that an address has as they are."""
+STATES = {
+    NONE: gettext_lazy("Not described"),
+    SOME: gettext_lazy("Described"),
+    LACKING: gettext_lazy("Lacks a language"),
+    ALL: gettext_lazy("Described in all languages"),
+}
 
 
 def images_page(images: ProjectImages, query: QueryDict, *, viewer: User, manages: bool) -> dict[str, Any]:
     """Prepare the page. Only managers see who wrote."""
     people = {one.pk: one for one in images.authors} if manages else {}
-    language = query.get("language", "") if query.get("language", "") in images.tags else ""
+    asked: dict[str, Any] = {name: query[name] for name in IN_ADDRESS if query.get(name)}
+    languages = [tag for tag in images.tags if tag == query.get("language")]
     person = next((pk for pk in people if str(pk) == query.get("person")), None)
-    rows = images.found(find=query.get("find", ""), language=language, person=person, state=query.get("state", ""))
+    rows = images.found(ImageQuery(**asked, languages=languages, person=person))
     columns = _columns(images.project.slug, people, viewer)
     order = tables.asked_order(query, columns)
     page = Paginator(tables.in_order(rows, columns, order), PER_PAGE).get_page(query.get("page"))
@@ -42,12 +54,9 @@ def images_page(images: ProjectImages, query: QueryDict, *, viewer: User, manage
         "table": PageTable("images-caption", title, columns, page, _("There is no such image."), query),
         "languages": sorted(names, key=lambda one: one[1]),
         "people": [(str(pk), one.username) for pk, one in people.items()],
-        "states": [
-            (NONE, _("Not described")),
-            (SOME, _("Described")),
-            (LACKING, _("Lacks a language")),
-            (ALL, _("Described in all languages")),
-        ],
+        "states": list(STATES.items()),
+        "licences": [(one, one) if one else (NONE, _("No licence")) for one in images.licences],
+        "person": pseudonym(images.project, person) if person is not None else None,
     }
 
 
@@ -70,8 +79,21 @@ def _columns(slug: str, people: Mapping[int, User], viewer: User) -> Sequence[Ta
         ),
         TableColumn("models", _("Captions by models"), lambda row: row.models, _models, TEXT),
         TableColumn("comparisons", _("Comparisons"), lambda row: row.comparisons, _comparisons, TEXT),
+        *(
+            TableColumn(name, str(LABELS[name]), partial(_said, name), partial(_shown, name), TEXT)
+            for name in ("title", "author", "licence", "source")
+        ),
     ]
     return columns if people else [column for column in columns if column.name != "people"]
+
+
+def _said(name: str, row: ImageRow) -> str | None:
+    """Sort by it; images without it come last."""
+    return getattr(row, name).casefold() or None
+
+
+def _shown(name: str, row: ImageRow) -> SafeString | str:
+    return long_note(isolated(getattr(row, name))) or NO_VALUE
 
 
 def _nothing(_row: ImageRow) -> None:

@@ -19,7 +19,45 @@ from research.inference.models import ModelCaption
 from sxs_eval.models import Comparison, Judgement, Pair, TrialKind
 
 NONE, SOME, LACKING, ALL = "none", "some", "lacking", "all"
-"""Whether an image is described at all, and in all languages of the project, or in the one that is asked for."""
+"""Whether an image is described at all, and in all languages of the project, or in those that are asked for."""
+
+
+@dataclass(frozen=True)
+class ImageQuery:
+    """Which images are asked for; what counts is in `languages`, or else in all of the project.
+
+    `find` are words of the key, file name or title; `author` and `source` words of those. `licence` is the whole
+    licence, or `NONE`.
+    """
+
+    find: str = ""
+    languages: Sequence[str] = ()
+    person: int | None = None
+    state: str = ""
+    author: str = ""
+    licence: str = ""
+    source: str = ""
+
+    @property
+    def on_entries(self) -> Q:
+        """The condition on entries of collections."""
+        wanted = Q()
+        for word in _words(self.find):
+            named = Q(key__icontains=word) | Q(file_name__icontains=word) | Q(image__title__icontains=word)
+            wanted &= named
+        for name in ("author", "source"):
+            for word in _words(getattr(self, name)):
+                wanted &= Q(**{f"image__{name}__icontains": word})
+        if licence := self.licence.replace("\0", " "):
+            wanted &= Q(image__licence="" if licence == NONE else licence)
+        return wanted
+
+
+EVERY_IMAGE = ImageQuery()
+
+
+def _words(text: str) -> list[str]:
+    return text.replace("\0", " ").split()
 
 
 @dataclass
@@ -41,6 +79,10 @@ class ImageRow:
     pk: int
     key: str
     image: int
+    title: str
+    author: str
+    licence: str
+    source: str
     languages: int
     captions: int
     models: int
@@ -51,18 +93,24 @@ class ImageRow:
 
 
 class ProjectImages:
-    """The images of the collections that rounds and comparisons of a project use."""
+    """The images of the collections that belong to a project, or that its rounds and comparisons use."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
         self.rounds = Round.objects.filter(project=project).exclude(kind=RoundKind.VERIFICATION)
         self.comparisons = Comparison.objects.filter(project=project)
-        used = Q(collection__in=self.rounds.values("collection"))
-        self.entries = CollectionImage.objects.filter(used | Q(collection__in=self.comparisons.values("collection")))
+        used = [one.values("collection") for one in (self.rounds, self.comparisons)]
+        own = Q(collection__project=project)
+        self.entries = CollectionImage.objects.filter(own | Q(collection__in=used[0]) | Q(collection__in=used[1]))
 
     @cached_property
     def tags(self) -> list[str]:
         return sorted(self.rounds.values_list("language", flat=True).distinct().order_by())
+
+    @property
+    def licences(self) -> list[str]:
+        """Return the licences of the images; one is empty where an image has none."""
+        return list(self.entries.order_by("image__licence").values_list("image__licence", flat=True).distinct())
 
     @property
     def captions(self) -> QuerySet[Caption]:
@@ -78,35 +126,42 @@ class ProjectImages:
         images = self.entries.values("image")
         return ModelCaption.objects.in_use().filter(usable_in(self.project, "model__"), image__in=images).order_by()
 
-    def found(
-        self, *, find: str = "", language: str = "", person: int | None = None, state: str = ""
-    ) -> list[ImageRow]:
-        """Return the images with all words of `find`, of which a person wrote, and that are in a state, if given."""
-        wanted = 1 if language else len(self.tags)
-        rows = self.rows(find=find, language=language, person=person)
-        return [row for row in rows if _is_in(row, state, wanted) and (person is None or row.captions)]
+    def found(self, query: ImageQuery) -> list[ImageRow]:
+        """Return the images that are asked for, with how much there is of each."""
+        wanted = len(query.languages or self.tags)
+        rows = self._rows(query)
+        return [row for row in rows if _is_in(row, query.state, wanted) and (query.person is None or row.captions)]
 
-    def rows(self, *, find: str = "", language: str = "", person: int | None = None) -> list[ImageRow]:
-        """Count what there is of each image: in one language or by one person, where they are given."""
+    def _rows(self, query: ImageQuery) -> list[ImageRow]:
         captions, models, comparisons = self.captions, self.model_captions, self.comparisons
-        if language:
-            captions, models = captions.filter(round__language=language), models.filter(language=language)
-            comparisons = comparisons.filter(language=language)
-        if person is not None:
-            captions = captions.filter(author=person)
+        if query.languages:
+            captions = captions.filter(round__language__in=query.languages)
+            models = models.filter(language__in=query.languages)
+            comparisons = comparisons.filter(language__in=query.languages)
+        if query.person is not None:
+            captions = captions.filter(author=query.person)
         languages = Count("round__language", distinct=True)
         counted = captions.values_list("image").annotate(languages, Count("pk"))
         written = {image: (tags, number) for image, tags, number in counted}
         made = dict(models.values_list("image").annotate(Count("pk")))
         pairs = Pair.objects.filter(comparison__in=comparisons).order_by()
         compared = dict(pairs.values_list("image").annotate(Count("pk")))
-        entries = self.entries
-        for word in find.replace("\0", " ").split():
-            named = Q(key__icontains=word) | Q(file_name__icontains=word) | Q(image__title__icontains=word)
-            entries = entries.filter(named)
+        about = ("pk", "key", "image", "image__title", "image__author", "image__licence", "image__source")
+        entries = self.entries.filter(query.on_entries).order_by("collection", "position")
         return [
-            ImageRow(pk, key, image, *written.get(image, (0, 0)), made.get(image, 0), compared.get(image, 0))
-            for pk, key, image in entries.order_by("collection", "position").values_list("pk", "key", "image")
+            ImageRow(
+                pk,
+                key,
+                image,
+                title,
+                author,
+                licence,
+                source,
+                *written.get(image, (0, 0)),
+                made.get(image, 0),
+                compared.get(image, 0),
+            )
+            for pk, key, image, title, author, licence, source in entries.values_list(*about)
         ]
 
     def fill(self, rows: Sequence[ImageRow]) -> None:

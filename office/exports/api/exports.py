@@ -15,6 +15,7 @@ from core.people.api.views import person_asking
 from core.people.permissions import READERS, project_for
 from core.people.requests import as_download
 from gapgame.formats.turn_files import SeasonNotClosedError
+from office.dashboard.api.images import FILTERS as IMAGE_FILTERS
 from office.exports.forms import CLOSED, FORMATS, WHATS, ExportForm
 from office.exports.selectors.tables import ExportError
 from office.exports.services.exports import TYPES, export_for
@@ -39,6 +40,7 @@ explain({"export-refused": "There is nothing to export so; detail says why and w
         OpenApiParameter("comparison", int, description="Only judgements of this comparison."),
         OpenApiParameter("season", str, description="The season whose turns are written."),
         OpenApiParameter("release", int, description="The number of a release; without it, the newest."),
+        *(filter for filter in IMAGE_FILTERS if filter.name != "language"),
         OpenApiParameter("name", str, description="Only hours and cost of people whose name contains this."),
     ],
 )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
 from typing import Any
@@ -16,13 +17,14 @@ from annotation.models import Caption, CaptionState, Verdict
 from annotation.selectors.caption_rows import captions_within
 from core.allocation.models import AssignmentState
 from core.images.models import CollectionImage
+from core.images.rules.attributions import FIELDS
 from core.languages.models import Language
 from core.people.models import Project
 from core.people.rules.pseudonyms import pseudonym
 from gapgame.formats.turn_files import turn_rows
 from gapgame.models import Season
 from gapgame.selectors.turns import COLUMNS as TURN_COLUMNS
-from office.dashboard.selectors.images import ProjectImages
+from office.dashboard.selectors.images import EVERY_IMAGE, ImageQuery, ImageRow, ProjectImages
 from office.recruitment.pages import COLUMNS as TIME_COLUMNS
 from office.recruitment.pages import named_rows
 from office.recruitment.selectors.costs import cost_rows
@@ -35,6 +37,8 @@ from tabular.downloads import as_iso, cells_of
 
 ROWS_AT_ONCE = 2000
 LANGUAGE, RELEASE = "language", "release"
+IMAGE_FILTERS = ("find", "person", "state", "author", "licence", "source")
+"""Of the table of images, besides languages."""
 
 
 class ExportError(Exception):
@@ -59,6 +63,8 @@ class ExportWish:
     release: str = ""
     name: str = ""
     """What names of people contain."""
+    query: ImageQuery = EVERY_IMAGE
+    """Which rows of the table of images, in `languages`."""
     budget: ComputingBudget = OF_A_PAGE
 
 
@@ -79,7 +85,7 @@ def table_of(wish: ExportWish) -> ExportTable:
     Raises ExportError, ImageFilterError or SeasonNotClosedError before any row is read.
     """
     table = TABLES[wish.what](wish)
-    if not wish.languages or wish.what == "captions":
+    if not wish.languages or wish.what in ("captions", "images"):
         return table
     at = table.columns.index(LANGUAGE)
     return ExportTable(table.columns, (row for row in table.rows if row[at] in wish.languages))
@@ -94,6 +100,7 @@ def check_filters(wish: ExportWish) -> None:
         "season": bool(wish.season),
         "release": bool(wish.release),
         "name": bool(wish.name),
+        **{name: bool(getattr(wish.query, name)) for name in IMAGE_FILTERS},
     }
     for option, is_given in given.items():
         if is_given and wish.what not in FILTERS[option]:
@@ -220,19 +227,34 @@ def _time(wish: ExportWish) -> ExportTable:
     return ExportTable(tuple(TIME_COLUMNS), (tuple(row.values()) for row in rows))
 
 
-IMAGE_COLUMNS: Mapping[str, str] = {
-    "key": "key",
-    "collection": "collection__slug",
-    **{name: f"image__{name}" for name in ("sha256", "width", "height")},
-    **{name: f"image__{name}" for name in ("title", "author", "licence", "licence_url", "source")},
-}
-"""Columns of images, and where they are stored."""
+OF_IMAGE = ("sha256", "width", "height", *FIELDS)
+IMAGE_COLUMNS = (
+    *("key", "collection", *OF_IMAGE),
+    *("languages", "captions", "people", "english_levels", "levels", "models", "comparisons", "judgements"),
+)
 
 
 def _images(wish: ExportWish) -> ExportTable:
-    entries = CollectionImage.objects.filter(collection__in=wish.project.rounds.values("collection"))
-    in_order = entries.order_by("collection__slug", "position", "pk").values_list(*IMAGE_COLUMNS.values())
-    return ExportTable(tuple(IMAGE_COLUMNS), in_order.iterator(chunk_size=ROWS_AT_ONCE))
+    """The table on the page Images, with people under pseudonyms."""
+    images = ProjectImages(wish.project)
+    rows = images.found(replace(wish.query, languages=wish.languages))
+    return ExportTable(IMAGE_COLUMNS, _image_rows(images, rows))
+
+
+def _image_rows(images: ProjectImages, rows: Sequence[ImageRow]) -> Iterator[Sequence[Any]]:
+    name_of = cache(partial(pseudonym, images.project))
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        some = [replace(row) for row in rows[start : start + ROWS_AT_ONCE]]
+        images.fill(some)
+        for row in some:
+            entry, work = row.entry, row.work
+            assert entry is not None
+            people = sorted(name_of(person) for person in work.people if person is not None)
+            levels = ([*Counter(given).elements()] for given in (work.english_levels, work.levels))
+            yield (
+                *(row.key, entry.collection.slug, *(getattr(entry.image, name) for name in OF_IMAGE)),
+                *(sorted(work.captions), row.captions, people, *levels, work.models, row.comparisons, work.judgements),
+            )
 
 
 TABLES: Mapping[str, Callable[[ExportWish], ExportTable]] = {
@@ -249,10 +271,11 @@ TABLES: Mapping[str, Callable[[ExportWish], ExportTable]] = {
 _OF_IMAGES = ("captions", "ratings", "judgements", "scores", "image-scores")
 FILTERS = {
     "images": _OF_IMAGES,
-    "language": (*_OF_IMAGES, "model-captions", "turns", "time"),
+    "language": (*_OF_IMAGES, "model-captions", "turns", "time", "images"),
     "comparison": ("judgements",),
     "season": ("turns",),
     "release": (RELEASE,),
     "name": ("time",),
+    **dict.fromkeys(IMAGE_FILTERS, ("images",)),
 }
 """What each option can narrow."""

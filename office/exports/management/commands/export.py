@@ -17,12 +17,14 @@ from annotation.services.releases import ReleaseSettingsError
 from core.images.models import Collection
 from core.jobs.models import JobState
 from core.languages.models import Language
-from core.people.management.arguments import add_output, language_of, project_named, write_export
+from core.people.management.arguments import add_output, language_of, project_named, user_named, write_export
 from core.people.models import Project
 from gapgame.formats.turn_files import SeasonNotClosedError
+from office.dashboard.pages.images import STATES
+from office.dashboard.selectors.images import ImageQuery
 from office.exports.formats.releases import asked_release, write_folder
 from office.exports.forms import NEW
-from office.exports.selectors.tables import RELEASE, ExportError, ExportWish, check_filters
+from office.exports.selectors.tables import IMAGE_FILTERS, RELEASE, ExportError, ExportWish, check_filters
 from office.exports.services.exports import ARCHIVE, FORMATS, WHATS, export
 from research.scoring.selectors.some_figures import UNLIMITED
 from research.selection.management.image_filters import add_images, check_some_images, image_filter_errors
@@ -47,6 +49,13 @@ class Command(BaseCommand):
             metavar="NUMBER",
             help="this release (default: the newest), or “new”: make the next one, with the settings of the newest",
         )
+        of_images = parser.add_argument_group("of images", "as the page Images filters them")
+        of_images.add_argument("--find", default="", metavar="WORDS", help="words of the name or title, all of them")
+        of_images.add_argument("--person", metavar="USER", help="only with a caption by this person")
+        of_images.add_argument("--state", default="", choices=STATES, help="how much people described them")
+        of_images.add_argument("--author", default="", metavar="WORDS", help="words of the author, all of them")
+        of_images.add_argument("--licence", default="", help="this licence; “none” is for images without any")
+        of_images.add_argument("--source", default="", metavar="WORDS", help="words of the source, all of them")
         parser.add_argument("--name", default="", metavar="PART", help="only time of people whose name contains this")
         add_images(parser)
         add_output(parser)
@@ -55,6 +64,8 @@ class Command(BaseCommand):
         chosen, images = project_named(project), options["images"]
         if format == FOLDER and (what != RELEASE or output is None):
             raise CommandError("--format folder is for --what release, and needs --output FOLDER.")
+        if options["person"]:
+            options["person"] = user_named(options["person"]).pk
         wish = ExportWish(
             project=chosen,
             what=what,
@@ -66,6 +77,7 @@ class Command(BaseCommand):
             season=options["season"],
             release=options["release"],
             name=options["name"],
+            query=ImageQuery(**{name: options[name] for name in IMAGE_FILTERS if options[name]}),
             budget=UNLIMITED,
         )
         try:
