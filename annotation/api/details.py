@@ -5,18 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.managing import with_words
+from annotation.models import Round
 from annotation.permissions import any_caption_managed_by
+from annotation.rules.people_details import PEOPLE_KINDS
 from annotation.rules.private_details import DetailKind
-from annotation.selectors.details import details_page
+from annotation.selectors.details import details_page, people_found
 from annotation.services import details
 from core.people.api.operations import ApiOperations
 from core.people.api.problems import ApiError, explain
-from core.people.api.requested import validated_data
+from core.people.api.requested import asked_language, validated_data
 from core.people.api.views import person_asking
 from core.people.models import Role
 
@@ -43,6 +46,11 @@ class DetailsSerializer(serializers.Serializer[Any]):
     results = CaptionWithDetailsSerializer(many=True, source="undecided")
 
 
+class PeopleFoundSerializer(serializers.Serializer[Any]):
+    by_kind = serializers.DictField(child=serializers.IntegerField(), help_text="How many captions, by kind.")
+    results = CaptionWithDetailsSerializer(many=True, source="rows", help_text="The first 100.")
+
+
 class DetailDecisionSerializer(serializers.Serializer[Any]):
     choice = serializers.ChoiceField(details.DetailChoice.choices)
 
@@ -50,6 +58,24 @@ class DetailDecisionSerializer(serializers.Serializer[Any]):
 @api.get("details", "Captions with private details that nobody has decided about", DetailsSerializer)
 def details_list(request: Request, slug: str) -> Response:
     return Response(DetailsSerializer(details_page(with_words(request, slug, Role.MANAGER))).data)
+
+
+@api.get(
+    "details_people",
+    "Captions that may name or describe a person, to look at",
+    PeopleFoundSerializer,
+    description="Most are harmless. Captions that somebody decided about are left out.",
+    parameters=[
+        OpenApiParameter("language", str, description="Only captions in this language, by its tag."),
+        OpenApiParameter("kind", str, enum=[kind.value for kind in PEOPLE_KINDS], description="Only of this kind."),
+    ],
+)
+def details_people(request: Request, slug: str) -> Response:
+    project = with_words(request, slug, Role.MANAGER)
+    tags = Round.objects.filter(project=project).values_list("language", flat=True)
+    language = asked_language(request, sorted({*tags})) or ""
+    found = people_found(project, language=language, kind=request.query_params.get("kind", ""))
+    return Response(PeopleFoundSerializer(found).data)
 
 
 @api.post(

@@ -58,6 +58,7 @@ urlpatterns = [
     path(f"{PROJECT}/feedback/", managing.feedback_list, name="feedback-list"),
     path(f"{PROJECT}/releases/", releases.release_list_or_start, name="release-list"),
     path(f"{PROJECT}/releases/details/", details.details_list, name="details-list"),
+    path(f"{PROJECT}/releases/details/people/", details.details_people, name="details-people"),
     path(f"{PROJECT}/captions/<int:caption_id>/details/", details.details_decide, name="details-decide"),
     path(f"{PROJECT}/releases/<int:number>/", releases.release_show, name="release-show"),
     path(f"{PROJECT}/releases/<int:number>/archive/", releases.release_archive, name="release-archive"),

@@ -1,6 +1,6 @@
 """Rules that find what may be private in a caption: addresses, accounts, long numbers and plates of vehicles.
 
-Names of people, and descriptions by which somebody can be recognised, are not looked for (docs/releases.md says why).
+Names of people, and descriptions by which somebody can be recognised, are found by `people_details`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,11 @@ class DetailKind(TextChoices):
     HANDLE = "handle", _("account name")
     NUMBER = "number", _("long number")
     PLATE = "plate", _("plate of a vehicle")
+    NAME = "name", _("name")
+    FACE = "face", _("face")
+    MARK = "mark", _("scar or tattoo")
+    ORIGIN = "origin", _("skin or origin")
+    DISABILITY = "disability", _("disability")
 
 
 class PrivateDetail(NamedTuple):

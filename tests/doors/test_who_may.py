@@ -69,6 +69,7 @@ PAGES_OF_OPERATIONS = {
     "gold-list": "sxs_eval:gold-list",
     "image-list": "annotation:image-show",
     "details-list": "annotation:details-show",
+    "details-people": "annotation:details-show",
     "export-show": "exports:export-show",
     "import-list": "imports:import-create",
     "import-report": "images:import-export",
