@@ -137,4 +137,4 @@ def previously_seen(annotator: User, project: int, *, besides_pilots: bool = Fal
 def comes_to_nobody(project: int) -> Q:
     """Return caption tasks that wait: the English caption is switched off, or the image was reported."""
     is_off = Q(caption_task__english__in=ModelCaption.objects.switched_off().values("pk"))
-    return is_off | is_held(project, "caption_task__image")
+    return is_off | is_held(project, "caption_task__image", "caption_task__round__language")

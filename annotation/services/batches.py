@@ -111,7 +111,7 @@ class CaptionBatchKind(RoundBatchKind[CaptionBatch]):
 
     model, task_model, row_model = CaptionBatch, CaptionTask, CaptionItem
     copied = ("image_id", "english_id")
-    image = "caption_task__image"
+    image, language = "caption_task__image", "caption_task__round__language"
     free_tasks = (
         FreeTasks(lambda person, project: previously_seen(person, project) | comes_to_nobody(project)),
         FreeTasks(

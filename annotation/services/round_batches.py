@@ -48,9 +48,11 @@ class RoundBatchKind(BatchKind[BatchT, Round]):
     copied: tuple[str, ...]
     image: str
     """The path from a task to its image."""
+    language: str
+    """The path from a task to the language that is worked in."""
 
     def held_back(self, project_id: int) -> Q:
-        return is_held(project_id, self.image)
+        return is_held(project_id, self.image, self.language)
 
     def work_of(self, batch: BatchT) -> Round:
         return batch.round

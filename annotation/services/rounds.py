@@ -136,7 +136,7 @@ def _missing(round: Round) -> QuerySet[ModelCaption]:
         .filter(model__in=round.captioners.all(), language_id=ENGLISH, image__collections=round.collection_id)
         .exclude(image__in=CaptionTask.objects.filter(round=round).values("image"))
         .exclude(image__in=round.collection.entries.left_out().values("image"))
-        .exclude(image__in=withdrawn_images(round.project_id))
+        .exclude(image__in=withdrawn_images(round.project_id, round.language_id))
     )
     if round.sample_size is None:
         return captions

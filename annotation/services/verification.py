@@ -102,8 +102,8 @@ def _fit_places(round: Round) -> None:
 
 
 def _comes_not_to(person: User, project: int) -> Q:
-    image = "verification_task__caption__image"
-    return not_for(person) | is_held(project, image) | is_reported_by(person, image)
+    image, language = VerificationBatchKind.image, VerificationBatchKind.language
+    return not_for(person) | is_held(project, image, language) | is_reported_by(person, image)
 
 
 class VerificationBatchKind(RoundBatchKind[VerificationBatch]):
@@ -111,7 +111,7 @@ class VerificationBatchKind(RoundBatchKind[VerificationBatch]):
 
     model, task_model, row_model = VerificationBatch, VerificationTask, Verdict
     copied = ("caption_id",)
-    image = "verification_task__caption__image"
+    image, language = "verification_task__caption__image", "verification_task__round__language"
     free_tasks = (FreeTasks(_comes_not_to),)
 
     def check_still_qualified(self, person: User, work: Round) -> None:

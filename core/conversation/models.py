@@ -30,10 +30,16 @@ HELD = (ReportedState.PAUSED, ReportedState.WITHDRAWN)
 
 
 class ReportedImage(models.Model):
-    """An image that somebody reported in a project, and what managers decided about it."""
+    """An image that somebody reported in a project, and what managers decided about it.
+
+    Reports of a caption's language stand in a row of the language that the people work in, and pause the image there.
+    """
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="reported_images")
     image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")
+    language = models.ForeignKey(
+        Language, on_delete=models.PROTECT, null=True, related_name="+", help_text="Empty: the image in all languages."
+    )
     state = models.CharField(max_length=9, choices=ReportedState.choices, default=ReportedState.REPORTED)
     reported_at = models.DateTimeField(help_text="When somebody reported it last.")
     decided_at = models.DateTimeField(null=True, blank=True, help_text="When a manager decided last.")
@@ -41,7 +47,14 @@ class ReportedImage(models.Model):
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
-            models.UniqueConstraint(fields=["project", "image"], name="reported_image_once"),
+            models.UniqueConstraint(
+                fields=["project", "image"], condition=Q(language=None), name="reported_image_once"
+            ),
+            models.UniqueConstraint(
+                fields=["project", "image", "language"],
+                condition=Q(language__isnull=False),
+                name="reported_image_once_per_language",
+            ),
             models.CheckConstraint(condition=Q(state__in=ReportedState.values), name="reported_image_state_known"),
         ]
 

@@ -12,3 +12,8 @@ class ReportReason(models.TextChoices):
     LANGUAGE = "language", _("The caption is in another language")
     WRONG_IMAGE = "wrong_image", _("It is the wrong image")
     INDESCRIBABLE = "indescribable", _("It cannot be described")
+
+    @property
+    def is_of_one_language(self) -> bool:
+        """Whether it says nothing against the image in other languages."""
+        return self == ReportReason.LANGUAGE

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, F, Prefetch, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Prefetch, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from core.conversation.models import (
@@ -63,16 +63,16 @@ def _readable(
     return messages
 
 
-def is_held(project: int, image: str) -> Q:
-    """Build the condition that the image at the path `image` comes to nobody in `project`."""
-    held = ReportedImage.objects.filter(project=project, state__in=HELD)
-    return Q(**{f"{image}__in": held.values("image")})
+def is_held(project: int, image: str, language: str) -> Q:
+    """Build the condition that the image at the path `image` comes to nobody in `project`, for work in `language`."""
+    held = ReportedImage.objects.filter(project=project, state__in=HELD, image=OuterRef(image))
+    return Q(Exists(held.filter(Q(language=None) | Q(language=OuterRef(language)))))
 
 
-def withdrawn_images(project: int) -> QuerySet[ReportedImage, int]:
-    """Return the images that new rounds and comparisons of `project` leave out."""
+def withdrawn_images(project: int, language: str) -> QuerySet[ReportedImage, int]:
+    """Return the images that new rounds and comparisons of `project` in `language` leave out."""
     withdrawn = ReportedImage.objects.filter(project=project, state=ReportedState.WITHDRAWN)
-    return withdrawn.values_list("image", flat=True)
+    return withdrawn.filter(Q(language=None) | Q(language=language)).values_list("image", flat=True)
 
 
 def is_reported_by(person: User, image: str) -> Q:
@@ -92,7 +92,11 @@ def reported_images(
     for rule in _rules:
         readable = readable.exclude(rule.others(reader, "reported__image"))
     reports = Prefetch("reports", readable.select_related("person", "language"), to_attr="readable")
-    return found.select_related("image", "decided_by").prefetch_related(reports).order_by("-reported_at", "-pk")
+    return (
+        found.select_related("image", "language", "decided_by")
+        .prefetch_related(reports)
+        .order_by("-reported_at", "-pk")
+    )
 
 
 def seen_captions(images: Iterable[Any], *, reader: User) -> dict[int, Sequence[SeenCaption]]:

@@ -58,15 +58,21 @@ def report_image(
 def keep_report(
     *, item: ReportableItem, about: str, person: User, reason: ReportReason, comment: str, now: datetime
 ) -> None:
-    """Store a report, and pause the image once enough people have reported it. Call within a transaction."""
-    reported, _is_new = ReportedImage.objects.get_or_create(
-        project=item.project, image=item.image, defaults={"reported_at": now}
+    """Store a report, and pause the image once enough people have reported it. Call within a transaction.
+
+    A report of the caption's language pauses it in the language of the work alone.
+    """
+    language = item.language if ReportReason(reason).is_of_one_language else None
+    reported, is_first = ReportedImage.objects.get_or_create(
+        project=item.project, image=item.image, language=language, defaults={"reported_at": now}
     )
     # Those who report an image at the same time take turns, so that the second one is counted with the first.
     reported = ReportedImage.objects.select_for_update(no_key=True).get(pk=reported.pk)
     text = visible_text(comment.replace("\x00", "")).strip()[:MAX_COMMENT_CHARACTERS]
     said = {"reported": reported, "language": item.language, "reason": reason, "comment": text, "at": now}
     _kept, is_new = ImageReport.objects.get_or_create(person=person, item=about, defaults=said)
+    if not is_new and is_first:
+        reported.delete()
     if not is_new or reported.state == ReportedState.WITHDRAWN:
         return
     lately = ImageReport.objects.filter(reported=reported)
@@ -96,7 +102,7 @@ def decide_image(*, reported_id: int, state: ReportedState, by: User, now: datet
                 about=str(reported.image_id),
                 by=by,
                 now=now,
-                details={"state": str(state)},
+                details={"state": str(state), "language": reported.language_id},
             )
     return reported
 

@@ -119,7 +119,7 @@ def _draw(player: Player, language: str, size: int, rng: Random) -> list[int]:
     # In other seasons too: the player has seen their words.
     seen = Turn.objects.filter(player__user=player.user_id).values("item")
     items = GapItem.objects.filter(item_set=player.season.item_set_id, language=language, is_used=True)
-    held = ItemImage.objects.filter(is_held(player.season.project_id, "image")).values("item")
+    held = ItemImage.objects.filter(is_held(player.season.project_id, "image", "item__language")).values("item")
     rows = items.exclude(pk__in=seen).exclude(pk__in=held).order_by("split", "pk").values_list("split", "pk")
     pools = [[item for _, item in of_split] for _, of_split in groupby(rows, key=lambda row: row[0])]
     drawn: list[int] = []

@@ -185,7 +185,7 @@ def _chosen_images(comparison: Comparison) -> tuple[list[int], int]:
         random.Random(f"{comparison.seed}").shuffle(entries)
     # Only now: what is left out of results must not change which others are drawn.
     images_out = set(comparison.collection.entries.left_out().values_list("image_id", flat=True))
-    images_out |= set(withdrawn_images(comparison.project_id))
+    images_out |= set(withdrawn_images(comparison.project_id, comparison.language_id))
     entries = [image for image in entries if image not in images_out]
     chosen = [image for image in entries if image in described][: comparison.subset]
     reached = entries.index(chosen[-1]) + 1 if len(chosen) == comparison.subset else len(entries)

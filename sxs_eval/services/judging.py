@@ -83,14 +83,14 @@ class JudgingBatchKind(BatchKind[JudgingBatch, Comparison]):
         FreeTasks(
             lambda person, project: (
                 assigned_work.is_kept_from(person, "pair__image", besides="sxs_eval")
-                | is_held(project, "pair__image")
+                | is_held(project, "pair__image", "pair__comparison__language")
                 | is_reported_by(person, "pair__image")
             )
         ),
     )
 
     def held_back(self, project_id: int) -> Q:
-        return is_held(project_id, "pair__image")
+        return is_held(project_id, "pair__image", "pair__comparison__language")
 
     def skip_at(self, batch: JudgingBatch, position: int) -> bool:
         """Nothing tells the rater an attention item, which has no place to free, from a pair."""
@@ -243,7 +243,7 @@ def _unrepeated(comparison: Comparison, person: User) -> list[Judgement]:
 
 def _comes_not_to(person: User, comparison: Comparison, image: str) -> Q:
     """Build the condition for attention items: unlike pairs, nothing else keeps reported ones from coming again."""
-    is_reported = is_held(comparison.project_id, image) | is_reported_by(person, image)
+    is_reported = is_held(comparison.project_id, image, "comparison__language") | is_reported_by(person, image)
     return assigned_work.is_kept_from(person, image, besides="sxs_eval") | is_reported
 
 

@@ -23,7 +23,7 @@ from annotation.services import batches, verification
 from annotation.services.round_batches import StaleStateError
 from core.allocation.models import AssignmentState, BatchState
 from core.allocation.services import lifecycle
-from core.allocation.services.errors import TaskGoneError
+from core.allocation.services.errors import NoTasksAvailableError, TaskGoneError
 from core.conversation import services
 from core.conversation.models import ImageReport, ReportedImage, ReportedState
 from core.conversation.rules import ReportReason
@@ -315,6 +315,36 @@ class TestPausing:
         assert not make_round(**about, language="fr").tasks.exists()
         assert not make_comparison(**about).pairs.exists()
         assert make_round(collection=round.collection).tasks.count() == 1, "in another project"
+
+    def test_reports_of_a_caption_s_language_pause_the_image_in_that_language_alone(self):
+        german = make_round(images=1, replication=4)
+        said: dict[str, Any] = {"reason": ReportReason.LANGUAGE}
+        about: dict[str, Any] = {"project": german.project, "collection": german.collection}
+        french = make_round(**about, language="fr", replication=3)
+        ann = make_annotator(german)
+        later = take(german, ann)
+        batches.return_batch(batch_id=later.pk, person=ann, now=NOW)
+        for _ in range(2):
+            report(take(german, make_annotator(german)), **said)
+
+        assert batches.take_batch(round=german, person=make_annotator(german), now=NOW, rng=Random(0)) is None
+        with pytest.raises(NoTasksAvailableError):
+            batches.resume_batch(batch_id=later.pk, person=ann, now=NOW)
+        report(batch := take(french, make_annotator(french)), **said)
+        report(batch)
+        take(french, make_annotator(french))
+        assert_exact(german.pool)
+        assert_exact(french.pool)
+        paused = ReportedImage.objects.get(language="de")
+        assert ReportedImage.objects.get(language="fr").state == ReportedState.REPORTED
+        assert ReportedImage.objects.count() == 2, "who reports an image twice says nothing new"
+        client, slug = client_of(german.project.created_by), german.project.slug
+        assert "Caption: German" in client.get(f"/projects/{slug}/inbox/").content.decode()
+        client.post(f"/projects/{slug}/inbox/images/{paused.pk}/", {"state": "withdrawn"})
+        assert not make_round(**about, number=2).tasks.exists()
+        assert make_round(**about, language="fr", number=2).tasks.exists()
+        assert not make_comparison(**about).pairs.exists()
+        assert make_comparison(**about, language="fr").pairs.exists()
 
     def test_one_person_alone_pauses_nothing(self):
         round = make_round(images=1, replication=3)

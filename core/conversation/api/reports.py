@@ -60,11 +60,16 @@ class ImageReportSerializer(serializers.ModelSerializer[ImageReport]):
 class ReportedImageSerializer(serializers.ModelSerializer[ReportedImage]):
     image = serializers.CharField(source="image.sha256", help_text="SHA-256 of its file.")
     state = serializers.ChoiceField(ReportedState.choices)
+    language = serializers.CharField(
+        source="language_id",
+        allow_null=True,
+        help_text="The language whose work reports of a caption's language pause; null for the image in all languages.",
+    )
     reports = ImageReportSerializer(many=True, source="readable")
 
     class Meta:
         model = ReportedImage
-        fields = ("id", "image", "state", "reported_at", "decided_at", "reports")
+        fields = ("id", "image", "language", "state", "reported_at", "decided_at", "reports")
 
 
 class ImageDecisionSerializer(serializers.Serializer[Any]):
