@@ -119,6 +119,9 @@ class ThreadMessage(models.Model):
     is_reply = models.BooleanField(default=False, help_text="Whether a manager wrote it.")
     text = models.TextField()
     quote = models.TextField(blank=True, help_text="The feedback that the question answers.")
+    report = models.OneToOneField(
+        ImageReport, on_delete=models.CASCADE, null=True, related_name="message", help_text="Whose comment it is."
+    )
     image = models.ForeignKey(Image, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
     is_of_screen_1 = models.BooleanField(
         default=False, help_text="Whether it may quote an English caption of the image."

@@ -91,7 +91,7 @@ def reported_images(
     readable = ImageReport.objects.all()
     for rule in _rules:
         readable = readable.exclude(rule.others(reader, "reported__image"))
-    reports = Prefetch("reports", readable.select_related("person", "language"), to_attr="readable")
+    reports = Prefetch("reports", readable.select_related("person", "language", "message"), to_attr="readable")
     return (
         found.select_related("image", "language", "decided_by")
         .prefetch_related(reports)
@@ -141,7 +141,7 @@ def own_messages(project: Project, person: User, *, is_hidden: bool = False) -> 
     """List what `person` and the managers wrote, as far as the person may read it now; or the rest, which is hidden."""
     mine = ThreadMessage.objects.filter(thread__project=project, thread__person=person)
     readable = _readable(mine, person)
-    return mine.exclude(pk__in=readable.values("pk")) if is_hidden else readable
+    return mine.exclude(pk__in=readable.values("pk")) if is_hidden else readable.select_related("report")
 
 
 IS_UNREAD = Q(is_reply=True, read_at=None)
@@ -159,12 +159,10 @@ def projects_to_ask(person: User) -> list[tuple[Project, int]]:
     ]
 
 
-def threads_of(
-    project: Project, *, is_waiting: bool = True, language: str = "", thread: int | None = None
-) -> QuerySet[ManagerThread]:
-    """List threads, the longest unanswered first."""
-    found = ManagerThread.objects.filter(project=project)
-    found = found.filter(is_open=is_waiting) if thread is None else found.filter(pk=thread)
+def threads_of(project: Project, *, is_waiting: bool = True, language: str = "") -> QuerySet[ManagerThread]:
+    """List threads, the longest unanswered first; comments of reports alone, which stand with the image, are none."""
+    besides_reports = ThreadMessage.objects.filter(thread=OuterRef("pk"), report=None)
+    found = ManagerThread.objects.filter(Exists(besides_reports), project=project, is_open=is_waiting)
     if language:
         found = found.filter(messages__language=language).distinct()
     return found.select_related("person").order_by("asked_at" if is_waiting else "-asked_at", "pk")
@@ -174,7 +172,7 @@ def messages_for(reader: User, threads: Iterable[ManagerThread]) -> dict[int, li
     """Return the messages of threads by thread, as a manager may read them."""
     messages = ThreadMessage.objects.filter(thread__in=[one.pk for one in threads])
     found: dict[int, list[ThreadMessage]] = defaultdict(list)
-    for message in _readable(messages, reader, by_others=True).select_related("by", "image", "language"):
+    for message in _readable(messages, reader, by_others=True).select_related("by", "image", "language", "report"):
         found[message.thread_id].append(message)
     return found
 

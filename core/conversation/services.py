@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -60,7 +61,8 @@ def keep_report(
 ) -> None:
     """Store a report, and pause the image once enough people have reported it. Call within a transaction.
 
-    A report of the caption's language pauses it in the language of the work alone.
+    A report of the caption's language pauses it in the language of the work alone. A comment can be answered in the
+    thread of its author; as a manager reads the captions of the image beside it, it is hidden like one of screen 1.
     """
     language = item.language if ReportReason(reason).is_of_one_language else None
     reported, is_first = ReportedImage.objects.get_or_create(
@@ -70,9 +72,13 @@ def keep_report(
     reported = ReportedImage.objects.select_for_update(no_key=True).get(pk=reported.pk)
     text = visible_text(comment.replace("\x00", "")).strip()[:MAX_COMMENT_CHARACTERS]
     said = {"reported": reported, "language": item.language, "reason": reason, "comment": text, "at": now}
-    _kept, is_new = ImageReport.objects.get_or_create(person=person, item=about, defaults=said)
+    report, is_new = ImageReport.objects.get_or_create(person=person, item=about, defaults=said)
     if not is_new and is_first:
         reported.delete()
+    if is_new and text:
+        about_it = {"report": report, "image": item.image, "language": item.language, "is_of_screen_1": True}
+        thread = _thread_of(item.project, person, now)
+        ThreadMessage.objects.create(thread=thread, by=person, text=text, at=now, **about_it)
     if not is_new or reported.state == ReportedState.WITHDRAWN:
         return
     lately = ImageReport.objects.filter(reported=reported)
@@ -116,17 +122,21 @@ def ask_managers(
     """
     text = _clean(text)
     with transaction.atomic():
-        thread, _is_new = ManagerThread.objects.get_or_create(
-            project=project, person=person, defaults={"asked_at": now}
-        )
-        thread = ManagerThread.objects.select_for_update(no_key=True).get(pk=thread.pk)
-        lately = thread.messages.filter(is_reply=False, at__gt=now - timedelta(days=1))
+        thread = _thread_of(project, person, now)
+        lately = thread.messages.filter(is_reply=False, report=None, at__gt=now - timedelta(days=1))
         if lately.count() >= MAX_MESSAGES_A_DAY:
             raise MessageRefusedError(_("You have written enough messages for today. Try again tomorrow."))
         thread.is_open, thread.asked_at = True, now
         thread.save(update_fields=["is_open", "asked_at"])
         about = {"image": item.image, "language": item.language, "is_of_screen_1": item.is_on_screen_1} if item else {}
         return ThreadMessage.objects.create(thread=thread, by=person, text=text, quote=quote, at=now, **about)
+
+
+def _thread_of(project: Project, person: User, now: datetime) -> ManagerThread:
+    """Lock what `person` and the managers wrote; nothing waits for an answer in a new thread."""
+    opened = {"asked_at": now, "is_open": False}
+    thread, _is_new = ManagerThread.objects.get_or_create(project=project, person=person, defaults=opened)
+    return ManagerThread.objects.select_for_update(no_key=True).get(pk=thread.pk)
 
 
 def answer_thread(*, thread_id: int, text: str, by: User, now: datetime, newest: int | None = None) -> ThreadMessage:
@@ -148,11 +158,18 @@ def answer_thread(*, thread_id: int, text: str, by: User, now: datetime, newest:
 
 
 def _answered_by_reply(thread: ManagerThread) -> ThreadMessage:
-    """Return the question that a reply is about: one of screen 1 before one about no image, and that before others."""
+    """Return the question that a reply is about.
+
+    One of screen 1 comes before one about no image, that before the comment of a report, and that before others.
+    """
     asked = list(thread.messages.filter(is_reply=False))
     last = thread.messages.filter(is_reply=True).last()
     waiting = [one for one in asked if last is None or (one.at, one.pk) > (last.at, last.pk)] or asked[-1:]
-    return max(waiting, key=lambda one: (one.is_of_screen_1, one.image_id is None, one.pk))
+
+    def hidden(one: ThreadMessage) -> tuple[Any, ...]:
+        return one.is_of_screen_1 and one.report_id is None, one.image_id is None, one.is_of_screen_1, one.pk
+
+    return max(waiting, key=hidden)
 
 
 def resolve_thread(*, thread_id: int, newest: int | None = None) -> None:

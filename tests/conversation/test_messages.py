@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from importlib import import_module
 from random import Random
 from typing import Any
 
 import pytest
 from allauth.account.models import EmailAddress
+from django.apps import apps
 from django.core import mail
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -110,6 +113,49 @@ def test_a_reply_that_was_hidden_stays_new_until_it_was_shown(asking: Asking, is
     write_all(asking)
     assert "1 new reply" in said(asking.client, "/work/")
     assert re.findall(r'name="read" value="(\d+)"', said(asking.client, asking.thread)) == [str(hidden)]
+
+
+def test_the_comment_of_a_report_is_answered_and_the_reply_hidden_on_screen_2(asking: Asking) -> None:
+    report = {"reason": "language", "comment": "“english caption” is Welsh."}
+    asking.client.post(f"/report/captions/{asking.batch.pk}/1/", report)
+    assert "1 message to answer" in said(asking.manager, "/needs/"), "the image, and not its comment once more"
+    thread = ManagerThread.objects.get(person=asking.ann)
+    assert f'href="{asking.inbox}threads/{thread.pk}/"' in said(asking.manager, asking.inbox)
+    api = asking.manager.get(f"/api/v1{asking.inbox}images/").json()["results"][0]["reports"][0]
+    assert api["thread"] == thread.pk
+    assert "Nothing here." in said(asking.manager, f"{asking.inbox}?shown=answered")
+    assert "another language" in said(asking.manager, f"{asking.inbox}threads/{thread.pk}/")
+    asking.reply(text="“english caption” is English.")
+
+    assert "1 new reply" in said(asking.client, "/work/")
+    assert said(asking.client, asking.thread).count("english caption") == 2
+    who: dict[str, Any] = {"batch_id": asking.batch.pk, "person": asking.ann, "now": NOW}
+    batches.save_ratings(ratings={2: Rating.GOOD}, **who)
+    batches.open_writing(**who)
+    assert "english caption" not in said(asking.client, asking.thread)
+    batches.save_draft(position=2, text="Ein Satz dazu.", revision=0, active_ms=0, **who)
+    batches.submit_batch(**who)
+    assert said(asking.client, asking.thread).count("english caption") == 2
+    asking.client.post(asking.thread, {"read": str(ThreadMessage.objects.get(is_reply=True).pk)})
+    assert "new reply" not in said(asking.client, "/work/")
+
+
+def test_comments_from_before_can_be_answered_too(asking: Asking) -> None:
+    asking.client.post(f"/report/captions/{asking.batch.pk}/1/", {"reason": "broken", "comment": "Grey."})
+    ManagerThread.objects.all().delete()
+    import_module("core.conversation.migrations.0005_answer_comments_of_reports").put_comments_into_threads(
+        apps, connection.schema_editor()
+    )
+    asking.reply(text="Thank you.")
+    assert ThreadMessage.objects.get(is_reply=True).image_id is not None
+    assert "Grey." in said(asking.client, asking.thread)
+
+
+def test_a_reply_to_a_question_and_to_the_comment_of_a_report_is_hidden_like_the_question(asking: Asking) -> None:
+    asking.client.post(asking.thread, {"text": "May I?"})
+    asking.client.post(f"/report/captions/{asking.batch.pk}/1/", {"reason": "broken", "comment": "Grey."})
+    asking.reply(text="Yes.")
+    assert ThreadMessage.objects.get(is_reply=True).image is None
 
 
 def test_a_saved_answer_stands_before_what_is_typed(asking: Asking) -> None:

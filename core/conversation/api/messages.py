@@ -42,10 +42,13 @@ class RepliesReadSerializer(serializers.Serializer[Any]):
 
 class MessageShownSerializer(serializers.ModelSerializer[ThreadMessage]):
     quote = serializers.CharField(allow_blank=True, help_text="The feedback that it answers.")
+    reason = serializers.CharField(
+        source="report.reason", default="", help_text="Of the report whose comment it is, or empty."
+    )
 
     class Meta:
         model = ThreadMessage
-        fields = ("id", "at", "is_reply", "text", "quote", "language")
+        fields = ("id", "at", "is_reply", "text", "quote", "language", "reason")
 
 
 class ThreadSerializer(serializers.ModelSerializer[ManagerThread]):

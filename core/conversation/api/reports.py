@@ -45,9 +45,13 @@ class ImageReportSerializer(serializers.ModelSerializer[ImageReport]):
         help_text="What they saw with the image: the English caption, the one to rate, or both of a pair."
     )
 
+    thread = serializers.IntegerField(
+        source="message.thread_id", default=None, allow_null=True, help_text="In which its comment can be answered."
+    )
+
     class Meta:
         model = ImageReport
-        fields = ("person", "language", "reason", "comment", "at", "captions")
+        fields = ("person", "language", "reason", "comment", "at", "captions", "thread")
 
     @extend_schema_field(SeenCaptionSerializer(many=True))
     def get_captions(self, report: ImageReport) -> Any:
