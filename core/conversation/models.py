@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from core.conversation.rules import ReportReason
+from core.conversation.rules import MessageOrigin, ReportReason
 from core.images.models import Image
 from core.languages.models import Language
 from core.people.models import Project
@@ -118,7 +118,8 @@ class ThreadMessage(models.Model):
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     is_reply = models.BooleanField(default=False, help_text="Whether a manager wrote it.")
     text = models.TextField()
-    quote = models.TextField(blank=True, help_text="The feedback that the question answers.")
+    quote = models.TextField(blank=True, help_text="The feedback that the question answers, or the sentence.")
+    origin = models.CharField(max_length=8, choices=MessageOrigin.choices, blank=True, db_default="")
     report = models.OneToOneField(
         ImageReport, on_delete=models.CASCADE, null=True, related_name="message", help_text="Whose comment it is."
     )
@@ -136,6 +137,9 @@ class ThreadMessage(models.Model):
         ordering: ClassVar[list[str]] = ["at", "pk"]
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.CheckConstraint(condition=~Q(text=""), name="thread_message_not_empty"),
+            models.CheckConstraint(
+                condition=Q(origin__in=["", *MessageOrigin.values]), name="thread_message_origin_known"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What can be wrong with an image."""
+"""What can be wrong with an image, and where questions come from."""
 
 from __future__ import annotations
 
@@ -17,3 +17,10 @@ class ReportReason(models.TextChoices):
     def is_of_one_language(self) -> bool:
         """Whether it says nothing against the image in other languages."""
         return self == ReportReason.LANGUAGE
+
+
+class MessageOrigin(models.TextChoices):
+    """Where somebody wrote to managers, if not on the page for messages or about an image or feedback."""
+
+    PRACTICE = "practice", _("Practice")
+    SKIPPED_SENTENCE = "skipped", _("Skipped sentence")

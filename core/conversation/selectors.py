@@ -168,6 +168,12 @@ def threads_of(project: Project, *, is_waiting: bool = True, language: str = "")
     return found.select_related("person").order_by("asked_at" if is_waiting else "-asked_at", "pk")
 
 
+def can_be_answered(thread: ManagerThread) -> bool:
+    """Whether its person still works in the project, and so finds a reply."""
+    works = Membership.objects.filter(project=thread.project_id, user=thread.person_id, role__in=WORKERS)
+    return works.exists()
+
+
 def messages_for(reader: User, threads: Iterable[ManagerThread]) -> dict[int, list[ThreadMessage]]:
     """Return the messages of threads by thread, as a manager may read them."""
     messages = ThreadMessage.objects.filter(thread__in=[one.pk for one in threads])

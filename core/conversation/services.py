@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from django.db import transaction
@@ -23,8 +23,9 @@ from core.conversation.models import (
     ThreadMessage,
 )
 from core.conversation.permissions import KINDS, ReportableItem
-from core.conversation.rules import ReportReason
-from core.conversation.selectors import IS_UNREAD
+from core.conversation.rules import MessageOrigin, ReportReason
+from core.conversation.selectors import IS_UNREAD, can_be_answered
+from core.languages.models import Language
 from core.people.models import Project, User
 from core.people.services import audit_log
 from crosslens_metrics.hidden_characters import visible_text
@@ -114,9 +115,19 @@ def decide_image(*, reported_id: int, state: ReportedState, by: User, now: datet
 
 
 def ask_managers(
-    *, project: Project, person: User, text: str, now: datetime, item: ReportableItem | None = None, quote: str = ""
+    *,
+    project: Project,
+    person: User,
+    text: str,
+    now: datetime,
+    item: ReportableItem | None = None,
+    quote: str = "",
+    origin: MessageOrigin | Literal[""] = "",
+    language: Language | None = None,
 ) -> ThreadMessage:
     """Write to the managers of a project, perhaps about an item of one's work, or in answer to feedback (`quote`).
+
+    Notes on skipped sentences are not counted: nobody must be kept from skipping.
 
     Raises MessageRefusedError.
     """
@@ -124,12 +135,15 @@ def ask_managers(
     with transaction.atomic():
         thread = _thread_of(project, person, now)
         lately = thread.messages.filter(is_reply=False, report=None, at__gt=now - timedelta(days=1))
-        if lately.count() >= MAX_MESSAGES_A_DAY:
+        lately = lately.exclude(origin=MessageOrigin.SKIPPED_SENTENCE)
+        if origin != MessageOrigin.SKIPPED_SENTENCE and lately.count() >= MAX_MESSAGES_A_DAY:
             raise MessageRefusedError(_("You have written enough messages for today. Try again tomorrow."))
         thread.is_open, thread.asked_at = True, now
         thread.save(update_fields=["is_open", "asked_at"])
-        about = {"image": item.image, "language": item.language, "is_of_screen_1": item.is_on_screen_1} if item else {}
-        return ThreadMessage.objects.create(thread=thread, by=person, text=text, quote=quote, at=now, **about)
+        about: dict[str, Any] = {"quote": quote, "origin": origin, "language": language}
+        if item:
+            about |= {"image": item.image, "language": item.language, "is_of_screen_1": item.is_on_screen_1}
+        return ThreadMessage.objects.create(thread=thread, by=person, text=text, at=now, **about)
 
 
 def _thread_of(project: Project, person: User, now: datetime) -> ManagerThread:
@@ -149,6 +163,8 @@ def answer_thread(*, thread_id: int, text: str, by: User, now: datetime, newest:
     text = _clean(text)
     with transaction.atomic():
         thread = ManagerThread.objects.select_for_update(no_key=True).get(pk=thread_id)
+        if not can_be_answered(thread):
+            raise MessageRefusedError(_("This person no longer works in the project and would not see a reply."))
         asked = _answered_by_reply(thread)
         thread.is_open = newest is not None and thread.messages.filter(is_reply=False, pk__gt=newest).exists()
         thread.save(update_fields=["is_open"])

@@ -12,7 +12,9 @@ from django.db import transaction
 from django.db.models import Subquery
 
 from core.compiled_query import CompiledQuery, save_columns
+from core.conversation.rules import MessageOrigin
 from core.conversation.selectors import is_held
+from core.conversation.services import ask_managers
 from core.people.models import User
 from core.people.services import audit_log
 from core.people.services.members import lock_person
@@ -37,6 +39,7 @@ from gapgame.services.ranking import add_to_total, check_players, give_ranks
 from research.inference.selectors.word_vectors import vectors_of
 
 SEEDS = 2**62
+MAX_NOTE_CHARACTERS = 500
 
 # Every guess asks these four: saves 1.2 ms.
 PLAYER = CompiledQuery(
@@ -222,9 +225,15 @@ def _check(turn: Turn, number: int, now: datetime) -> None:
 def skip(*, turn_id: UUID, user: User, reason: SkipReason, note: str = "", now: datetime) -> Turn:
     """Skip a sentence with a reason, which managers see. It scores nothing, whatever was guessed.
 
+    They can answer the note, which is a message to them.
+
     Raises NotPlayingError or StaleTurnError, Turn.DoesNotExist.
     """
+    note = visible_text(note.replace("\0", "")).strip()[:MAX_NOTE_CHARACTERS]
     with transaction.atomic():
+        # The thread is locked before the player; the note of a skip that is refused goes with the transaction.
+        if note:
+            _write_note(turn_id, user, note, now)
         turn = _locked_turn(turn_id, user)
         season = turn.player.season
         if turn.outcome != TurnOutcome.OPEN:
@@ -232,9 +241,23 @@ def skip(*, turn_id: UUID, user: User, reason: SkipReason, note: str = "", now: 
         if not may_play(user, season, now):
             raise NotPlayingError
         turn.outcome, turn.finished_at = TurnOutcome.SKIPPED, now
-        turn.skip_reason, turn.skip_note = reason, note.replace("\0", "").strip()[:500]
+        turn.skip_reason, turn.skip_note = reason, note
         turn.save(update_fields=["outcome", "finished_at", "skip_reason", "skip_note"])
     return turn
+
+
+def _write_note(turn_id: UUID, user: User, note: str, now: datetime) -> None:
+    turns = Turn.objects.select_related("player__season__project", "item__language")
+    turn = turns.get(pk=turn_id, player__user=user)
+    ask_managers(
+        project=turn.player.season.project,
+        person=user,
+        text=note,
+        quote=f"{turn.item.before}_____{turn.item.after}",
+        origin=MessageOrigin.SKIPPED_SENTENCE,
+        language=turn.item.language,
+        now=now,
+    )
 
 
 def finish(*, turn: Turn, outcome: TurnOutcome, attempts: Iterable[Attempt], now: datetime) -> None:

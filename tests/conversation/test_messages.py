@@ -328,6 +328,30 @@ def test_a_player_finds_the_reply_on_the_pages_of_the_game() -> None:
     assert "A buoy." in said(client, thread)
 
 
+def test_a_note_on_a_skipped_sentence_is_answered_while_its_player_plays() -> None:
+    season = make_season(starts_at=NOW, ends_at=NOW + timedelta(days=30000))
+    player, now = make_player(season), timezone.now()
+    playing.take_batch(player_id=player.pk, user=player.user, language="en", now=now, rng=Random(1))
+    turn = playing.open_turn(player_id=player.pk, user=player.user, now=now)
+    assert turn is not None
+    client, manager = client_of(player.user), client_of(season.project.created_by)
+    client.post(f"/game/turns/{turn.pk}/skip/", {"reason": "broken", "note": "No verb."})
+    client.post(f"/game/turns/{turn.pk}/skip/", {"reason": "broken", "note": "Again."})
+
+    asked = ThreadMessage.objects.get()
+    assert asked.language == turn.item.language
+    answer = f"/projects/{season.project.slug}/inbox/threads/{asked.thread_id}/"
+    shown = said(manager, answer)
+    assert all(text in shown for text in ("Skipped sentence", "No verb.", turn.item.before, turn.item.after))
+    assert turn.item.word not in shown
+    manager.post(answer, {"text": "It has none."})
+    assert "1 new reply" in said(client, "/game/")
+    season.project.memberships.filter(user=player.user).delete()
+    assert "would not see a reply" in said(manager, answer)
+    assert manager.post(answer, {"text": "Hello?"}).status_code == 422
+    assert ThreadMessage.objects.count() == 2
+
+
 def test_visitors_of_an_open_season_are_not_asked_to_write() -> None:
     season = make_season(access=SeasonAccess.OPEN)
     assert "Ask the managers" not in said(Client(), f"/game/{season.slug}/")

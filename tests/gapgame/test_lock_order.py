@@ -71,7 +71,12 @@ STEPS: dict[str, Callable[[Played], Callable[[], Any]]] = {
     "take": Played.take_another,
     "guess": Played.guess,
     "skip": lambda p: partial(
-        playing.skip, turn_id=p.turn.pk, user=p.user, reason=SkipReason.BROKEN, now=NOW + timedelta(minutes=1)
+        playing.skip,
+        turn_id=p.turn.pk,
+        user=p.user,
+        reason=SkipReason.BROKEN,
+        note="No verb.",
+        now=NOW + timedelta(minutes=1),
     ),
     "close": lambda p: partial(
         playing.close_season, season_id=p.season.pk, now=p.season.ends_at + timedelta(minutes=1)

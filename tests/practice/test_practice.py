@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from random import Random
 from typing import Any
 
 import pytest
+from django.apps import apps
+from django.db import connection
 from django.urls import reverse
 
 from annotation.permissions import missing_requirements
 from annotation.services.batches import take_batch
+from core.conversation.models import ManagerThread
 from core.people.models import LanguageLevel, Project, User
 from core.people.selectors.qualification import NotQualifiedError
 from core.people.services.accounts import delete_account
@@ -280,13 +284,31 @@ class TestPages:
         assert client_of(make_annotator(round, "bea")).post(send, {"text": "Ich"}).status_code == 404
         review = reverse("practice:attempt-review", args=[round.project.slug, last.pk])
         assert "Mir fehlt" in manager.get(review).content.decode()
+        client.post(send, {"text": "<b>Mir fehlt\nein Beispiel"})
+        thread = ManagerThread.objects.get(person=anna)
+        assert thread.messages.count() == 1, "who sends it twice asks once"
+        answer = f"/projects/{round.project.slug}/inbox/threads/{thread.pk}/"
+        assert "Mir fehlt" in manager.get(answer).content.decode()
+        manager.post(answer, {"text": "Noch ein Beispiel: ein Boot."})
+        assert "ein Boot" in client.get(f"/projects/{round.project.slug}/messages/").content.decode()
+        assert "1 new reply" in client.get("/work/").content.decode()
         manager.post(reverse("practice:attempt-forgive", args=[round.project.slug, last.pk]))
         assert "wrote to you" not in manager.get(overview).content.decode()
+
+    def test_a_message_from_before_is_in_the_inbox_while_it_waits(self, round, anna):
+        make_practice(round.project, tries=1)
+        attempt = fails(anna, round.project)
+        PracticeAttempt.objects.update(message="Mir fehlt ein Beispiel")
+        migration = import_module("office.practice.migrations.0003_bring_messages_into_the_inbox")
+        migration.bring_messages_into_the_inbox(apps, connection.schema_editor())
+        inbox = client_of(round.project.created_by).get(f"/projects/{round.project.slug}/inbox/").content.decode()
+        assert "Mir fehlt ein Beispiel" in inbox
+        assert ManagerThread.objects.get(person=anna).asked_at == attempt.finished_at
 
     def test_a_message_to_the_managers_goes_with_the_account(self, round, anna):
         make_practice(round.project, tries=1)
         attempt = fails(anna, round.project)
-        write_to_managers(attempt=attempt, text="Ich heiße Anna")
+        write_to_managers(attempt=attempt, text="Ich heiße Anna", now=NOW)
         (part,) = data_export(anna)
         assert {row["message_to_managers"] for row in part.rows} == {"Ich heiße Anna"}
         delete_account(user=anna, now=NOW)

@@ -41,14 +41,16 @@ class RepliesReadSerializer(serializers.Serializer[Any]):
 
 
 class MessageShownSerializer(serializers.ModelSerializer[ThreadMessage]):
-    quote = serializers.CharField(allow_blank=True, help_text="The feedback that it answers.")
+    quote = serializers.CharField(
+        allow_blank=True, help_text="The feedback that it answers, or the sentence that was skipped."
+    )
     reason = serializers.CharField(
         source="report.reason", default="", help_text="Of the report whose comment it is, or empty."
     )
 
     class Meta:
         model = ThreadMessage
-        fields = ("id", "at", "is_reply", "text", "quote", "language", "reason")
+        fields = ("id", "at", "is_reply", "text", "quote", "language", "reason", "origin")
 
 
 class ThreadSerializer(serializers.ModelSerializer[ManagerThread]):

@@ -21,6 +21,7 @@ from core.conversation.permissions import (
     thread_for,
 )
 from core.conversation.selectors import (
+    can_be_answered,
     languages_of,
     messages_for,
     page_of,
@@ -88,6 +89,7 @@ def thread_answer(request: HttpRequest, slug: str, thread_id: int) -> HttpRespon
         (one, served_image(one.image, manager) if one.image and not one.is_reply else None) for one in messages_shown
     ]
     context = {"project": thread.project, "thread": thread, "said": shown, "form": form}
+    context["is_answerable"] = can_be_answered(thread)
     return render(request, "conversation/answer.html", context, status=422 if form.errors else 200)
 
 

@@ -11,6 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from core.conversation.services import MessageRefusedError
 from core.people.api.operations import ApiOperations
 from core.people.api.pagination import ListPart, many_shown, page
 from core.people.api.problems import field_refused
@@ -24,7 +25,6 @@ from office.practice.permissions import attempt_for, attempt_of_project
 from office.practice.selectors.managing import attempts_of
 from office.practice.services.attempts import (
     MAX_MESSAGE_CHARACTERS,
-    MessageRefusedError,
     allow_another_try,
     write_to_managers,
 )
@@ -80,12 +80,12 @@ def own_try_list(request: Request) -> Response:
     "Write to the managers after your last try failed",
     OwnTrySerializer,
     request=MessageSerializer,
-    description="It replaces an earlier message.",
+    description="The try keeps your last message; the managers find all in their inbox, and reply in your messages.",
 )
 def message_send(request: Request, attempt_id: int) -> Response:
     attempt = attempt_for(person_asking(request), attempt_id)
     with field_refused("text", MessageRefusedError):
-        write_to_managers(attempt=attempt, text=validated_data(MessageSerializer, request)["text"])
+        write_to_managers(attempt=attempt, text=validated_data(MessageSerializer, request)["text"], now=timezone.now())
     return Response(OwnTrySerializer(attempt).data)
 
 

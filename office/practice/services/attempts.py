@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.models import Rating
 from annotation.rules.text_checks import as_nfc, as_stored, hard_error, soft_warnings, unstorable
+from core.conversation.rules import MessageOrigin
+from core.conversation.services import MessageRefusedError, ask_managers
 from core.people.models import Project, User
 from core.people.services import audit_log
 from core.people.services.members import lock_person
@@ -23,10 +26,6 @@ MAX_MESSAGE_CHARACTERS = 1000
 
 class NoTryLeftError(Exception):
     """The practice was passed already, its tries are used, or there are no examples."""
-
-
-class MessageRefusedError(Exception):
-    """The message is empty or too long. `str` says so, for people."""
 
 
 class NotNextError(Exception):
@@ -60,8 +59,8 @@ def start_attempt(*, person: User, project: Project, kind: str, language: str, n
         )
 
 
-def write_to_managers(*, attempt: PracticeAttempt, text: str) -> None:
-    """Tell the managers something after the last try failed; a later message replaces the one before.
+def write_to_managers(*, attempt: PracticeAttempt, text: str, now: datetime) -> None:
+    """Tell the managers something after the last try failed; the try keeps the last message, their inbox all.
 
     While tries are left it does nothing.
 
@@ -74,7 +73,9 @@ def write_to_managers(*, attempt: PracticeAttempt, text: str) -> None:
         lock_person(attempt.person)
         project = attempt.practice.project_id
         (state,) = practice_states(attempt.person, [(project, attempt.practice.kind, attempt.working_language_id)])
-        if state is not None and state.has_failed and state.last == attempt:
+        if state is not None and state.has_failed and state.last == attempt and attempt.message != text:
+            about: dict[str, Any] = {"project": attempt.practice.project, "language": attempt.working_language}
+            ask_managers(**about, person=attempt.person, text=text, origin=MessageOrigin.PRACTICE, now=now)
             attempt.message = text
             attempt.save(update_fields=["message"])
 

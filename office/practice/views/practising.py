@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from core.conversation.services import MessageRefusedError
 from core.languages.models import Language
 from core.people.requests import RefusalsShown, user_of
 from office.practice.models import PracticeAttempt, PracticeKind
@@ -24,7 +25,6 @@ from office.practice.selectors.practising import (
     shown_item,
 )
 from office.practice.services.attempts import (
-    MessageRefusedError,
     NotAnAnswerError,
     NotNextError,
     NoTryLeftError,
@@ -123,7 +123,7 @@ def attempt_show(request: HttpRequest, attempt_id: int) -> HttpResponse:
 def message_send(request: HttpRequest, attempt_id: int) -> HttpResponse:
     attempt = attempt_for(user_of(request), attempt_id)
     with RefusalsShown(request, MessageRefusedError):
-        write_to_managers(attempt=attempt, text=request.POST.get("text", ""))
+        write_to_managers(attempt=attempt, text=request.POST.get("text", ""), now=timezone.now())
     return redirect("practice:attempt-show", attempt_id)
 
 
