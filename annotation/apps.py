@@ -22,14 +22,14 @@ class AnnotationConfig(AppConfig):
     name = "annotation"
 
     def ready(self) -> None:
-        from annotation.models import CaptionGloss, GlossRequest, Round
+        from annotation.models import CaptionGloss, GlossRequest, MessageGloss, Round
         from annotation.models.rounds import level_names
         from annotation.permissions import TO_REWRITE, is_kept_from_author
         from annotation.selectors import data_export, feedback, guidelines, image_uses, reportable, verification, work
         from annotation.services import batches, english_captions, withdrawal
         from core.allocation import refusals
         from core.conversation import permissions as reporting
-        from core.conversation.selectors import ReadingRule, register_reading
+        from core.conversation.selectors import ReadingRule, message_glosses, register_reading
         from core.images.models import Collection
         from core.images.selectors import image_pages
         from core.people import personal_data
@@ -69,6 +69,8 @@ class AnnotationConfig(AppConfig):
         register(Collection, lambda used: Round.objects.filter(collection=used))
         register(Translator, lambda used: GlossRequest.objects.filter(translator=used))
         register(Translator, lambda used: CaptionGloss.objects.filter(translator=used), "caption__round__project")
+        register(Translator, lambda used: MessageGloss.objects.filter(translator=used), "message__thread__project")
+        message_glosses.append("gloss__translator")
         usage.register(image_uses.rounds_of)
         caption_switches.register(english_captions.english_switched_off)
         image_pages.register("rounds", image_uses.uses_section)

@@ -12,7 +12,7 @@ from annotation.models.captions import (
     Feedback,
     SpotCheck,
 )
-from annotation.models.glosses import CaptionGloss, GlossRequest
+from annotation.models.glosses import CaptionGloss, GlossRequest, MessageGloss
 from annotation.models.readings import ReadingAnswer, SecondReading
 from annotation.models.releases import Release
 from annotation.models.rounds import (
@@ -50,6 +50,7 @@ __all__ = [
     "GlossRequest",
     "GuidelineExample",
     "Guidelines",
+    "MessageGloss",
     "Rating",
     "ReadingAnswer",
     "Release",

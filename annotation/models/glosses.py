@@ -1,4 +1,4 @@
-"""English translations of captions by a machine, for managers who do not read the language, and requests for them."""
+"""English translations of captions and messages by a machine, for managers who do not read the language."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from annotation.models.captions import Caption
+from core.conversation.models import ThreadMessage
 from core.jobs.models import OPEN_STATES, Job
 from core.languages.models import Language
 from core.people.models import Project
@@ -16,7 +17,7 @@ from research.inference.models import Translator
 
 
 class GlossRequest(Job):
-    """A manager's request to translate a project's captions of one language; `keeps_up`: those that come later, too."""
+    """A manager's request to translate what people write in one language of a project; `keeps_up`: later texts, too."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+")
     language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
@@ -43,10 +44,9 @@ class GlossRequest(Job):
         return self.state in OPEN_STATES
 
 
-class CaptionGloss(models.Model):
-    """A caption in English as a machine translated it, or the reason why it did not. Annotators never see it."""
+class Gloss(models.Model):
+    """A text in English as a machine translated it, or the reason why it did not. Annotators never see it."""
 
-    caption = models.OneToOneField(Caption, on_delete=models.CASCADE, related_name="gloss")
     translator = models.ForeignKey(Translator, on_delete=models.PROTECT, related_name="+")
     version = models.CharField(max_length=200, help_text="Of the translator, as it described itself.")
     text = models.TextField(blank=True)
@@ -54,14 +54,39 @@ class CaptionGloss(models.Model):
     made_at = models.DateTimeField()
 
     class Meta:
+        abstract = True
+
+
+_TEXT_OR_PROBLEM = (Q(text="") & ~Q(problem="")) | (~Q(text="") & Q(problem=""))
+
+
+class CaptionGloss(Gloss):
+    """A caption in English."""
+
+    caption = models.OneToOneField(Caption, on_delete=models.CASCADE, related_name="gloss")
+
+    class Meta:
         # PostgreSQL would keep the names of indexes and constraints of a table that is renamed.
         db_table = "annotation_gloss"
         verbose_name_plural = "glosses"
         constraints: ClassVar[list[models.BaseConstraint]] = [
-            models.CheckConstraint(
-                condition=(Q(text="") & ~Q(problem="")) | (~Q(text="") & Q(problem="")), name="gloss_or_problem"
-            ),
+            models.CheckConstraint(condition=_TEXT_OR_PROBLEM, name="gloss_or_problem"),
         ]
 
     def __str__(self) -> str:
         return f"of caption {self.caption_id}"
+
+
+class MessageGloss(Gloss):
+    """A message to or from managers in English, or the comment of a report."""
+
+    message = models.OneToOneField(ThreadMessage, on_delete=models.CASCADE, related_name="gloss")
+
+    class Meta:
+        verbose_name_plural = "glosses of messages"
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(condition=_TEXT_OR_PROBLEM, name="message_gloss_or_problem"),
+        ]
+
+    def __str__(self) -> str:
+        return f"of message {self.message_id}"

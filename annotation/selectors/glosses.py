@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Length
 from django.utils.translation import gettext as _
 
 from annotation.models import Caption, CaptionGloss, GlossRequest
 from annotation.selectors.marks import SHOWN_STATES
+from core.conversation.models import ThreadMessage
 from core.languages.models import Language
-from core.people.models import Project
+from core.languages.rules.registry import ENGLISH
+from core.people.models import LanguageSkill, Project
 from core.people.permissions import usable_in
 from research.inference.backends import registry
 from research.inference.backends.captioners import BackendSettingsError
@@ -81,6 +83,17 @@ def captions_without_gloss(project: Project | int, language: Language | str) -> 
     """Find captions of people that managers check and that nobody tried to translate."""
     captions = Caption.objects.filter(round__project=project, round__language=language, state__in=SHOWN_STATES)
     return captions.filter(item__isnull=False, gloss=None)
+
+
+def messages_in(project: Project | int, language: Language | str) -> QuerySet[ThreadMessage]:
+    """Find messages in a language: of work in it, or else by somebody who knows no other besides English."""
+    known = LanguageSkill.objects.filter(user=OuterRef("thread__person"))
+    knows = Exists(known.filter(language=language)) & ~Exists(known.exclude(language__in=[language, ENGLISH]))
+    return ThreadMessage.objects.filter(Q(language=language) | Q(knows, language=None), thread__project=project)
+
+
+def messages_without_gloss(project: Project | int, language: Language | str) -> QuerySet[ThreadMessage]:
+    return messages_in(project, language).filter(gloss=None)
 
 
 def gloss_progress(project: Project, language: Language) -> GlossProgress:

@@ -1,4 +1,4 @@
-"""Have captions translated into English for managers who do not read them. Only managers ever see a gloss."""
+"""Have captions and messages translated into English for managers who do not read them. Only they see a gloss."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from annotation.models import Caption, CaptionGloss, GlossRequest, Tally
-from annotation.selectors.glosses import GlossTranslator, captions_without_gloss
+from annotation.models import Caption, CaptionGloss, GlossRequest, MessageGloss, Tally
+from annotation.selectors.glosses import GlossTranslator, captions_without_gloss, messages_in, messages_without_gloss
 from annotation.selectors.marks import SHOWN_STATES
+from core.conversation.models import ThreadMessage
 from core.jobs.models import OPEN_STATES, JobState
 from core.jobs.services import leases
 from core.languages.models import Language
@@ -33,6 +34,8 @@ from research.inference.services.translating import (
 
 DECODING = Decoding(max_tokens=200)
 """(ours) Greedy, and long enough for the longest captions."""
+MESSAGE_DECODING = Decoding(max_tokens=500)
+"""(ours) As much as the smallest translators write; the end of a longer message is missing."""
 LATE_BY = timedelta(minutes=1)
 """(ours) How long a submission may take from its time to its commit."""
 
@@ -69,8 +72,8 @@ def ask_for_glosses(
             values |= {"asked_by": by, "asked_at": now, "state": JobState.QUEUED, "lease_until": None, "attempts": 0}
             values |= {"error": "", "traceback": "", "finished_at": None}
             request, _new = GlossRequest.objects.update_or_create(project=project, language=language, defaults=values)
-            made = _made_in(project, language)
-            made.exclude(translator=translator, problem="").delete()
+            for made in _made_in(project, language):
+                made.exclude(translator=translator, problem="").delete()
             details = {"translator": translator.name, "keeps_up": keeps_up}
             about = language.english_name
             audit_log.record(project=project, action="glosses.asked", about=about, by=by, now=now, details=details)
@@ -83,22 +86,25 @@ def delete_glosses(*, project: Project, language: Language, by: User, now: datet
     with transaction.atomic():
         # First the request: without it, no worker stores another one.
         GlossRequest.objects.filter(project=project, language=language).delete()
-        _made_in(project, language).delete()
+        for made in _made_in(project, language):
+            made.delete()
         audit_log.record(project=project, action="glosses.deleted", about=language.english_name, by=by, now=now)
 
 
-def _made_in(project: Project, language: Language) -> QuerySet[CaptionGloss]:
-    return CaptionGloss.objects.filter(caption__round__project=project, caption__round__language=language)
+def _made_in(project: Project, language: Language) -> tuple[QuerySet[CaptionGloss], QuerySet[MessageGloss]]:
+    of_captions = CaptionGloss.objects.filter(caption__round__project=project, caption__round__language=language)
+    return of_captions, MessageGloss.objects.filter(message__in=messages_in(project, language))
 
 
 def requests_waiting(*, now: datetime) -> list[int]:
-    """List requests to send to workers; those that keep up are queued again once captions have come."""
-    newer = Tally.objects.filter(
-        round__project=OuterRef("project"),
-        round__language=OuterRef("language"),
-        last_at__gt=OuterRef("finished_at") - LATE_BY,
+    """List requests to send to workers; those that keep up are queued again once captions or messages have come."""
+    since = OuterRef("finished_at") - LATE_BY
+    captions = Tally.objects.filter(
+        round__project=OuterRef("project"), round__language=OuterRef("language"), last_at__gt=since
     )
-    done = GlossRequest.objects.filter(Exists(newer), keeps_up=True, state=JobState.DONE)
+    messages = ThreadMessage.objects.filter(thread__project=OuterRef("project"), gloss=None, at__gt=since)
+    messages = messages.filter(Q(language=OuterRef("language")) | Q(language=None))
+    done = GlossRequest.objects.filter(Exists(captions) | Exists(messages), keeps_up=True, state=JobState.DONE)
     done.update(state=JobState.QUEUED, lease_until=None, attempts=0)
     return leases.rows_to_nudge(GlossRequest.objects.all(), now=now)
 
@@ -126,44 +132,49 @@ def execute_request(*, request_id: int, clock: Clock, slice_s: float = SLICE_S) 
 class _GlossSlice(TranslationSlice):
     """One worker's slice of time on one request."""
 
-    def next_texts(self, size: int) -> list[Caption]:
-        return list(captions_without_gloss(self.row.project_id, self.tag).order_by("pk")[:size])
+    def next_texts(self, size: int) -> list[Caption] | list[ThreadMessage]:
+        of_these = (self.row.project_id, self.tag)
+        captions = list(captions_without_gloss(*of_these).order_by("pk")[:size])
+        return captions or list(messages_without_gloss(*of_these).order_by("pk")[:size])
 
-    def translate(self, translation: LoadedTranslator, texts: list[Caption]) -> None:
+    def translate(self, translation: LoadedTranslator, texts: list[Caption] | list[ThreadMessage]) -> None:
         used = (self.row.input_tokens, self.row.output_tokens)
         check_cost(getattr(translation, "prices", None), used)
         if self.row.attempts > SKIPPED_AFTER:
-            results: list[Any] = [FailedImage(_("The worker died while it translated it.")) for _caption in texts]
+            results: list[Any] = [FailedImage(_("The worker died while it translated it.")) for _text in texts]
         else:
             results = self.meanwhile(
                 lambda: translated_texts(
                     translation,
-                    [caption.text for caption in texts],
-                    keys=[str(caption.pk) for caption in texts],
+                    [one.text for one in texts],
+                    keys=[str(one.pk) for one in texts],
                     language=self.tag,
-                    decoding=self.decoding,
+                    decoding=self.decoding if isinstance(texts[0], Caption) else MESSAGE_DECODING,
                     from_it=True,
                 )
             )
         self._store(texts, results, usage=usage_of(translation))
         self._check_going_on(results)
 
-    def _store(self, captions: list[Caption], results: Sequence[Any], *, usage: tuple[int, int]) -> None:
+    def _store(self, texts: Sequence[Any], results: Sequence[Any], *, usage: tuple[int, int]) -> None:
         about = {"translator": self.row.translator, "version": _version_of(self.row), "made_at": self.clock()}
+        of_captions = isinstance(texts[0], Caption)
+        rows: QuerySet[Any] = (
+            Caption.objects.filter(state__in=SHOWN_STATES) if of_captions else ThreadMessage.objects.all()
+        )
+        gloss: Any = CaptionGloss if of_captions else MessageGloss
+        field = "caption" if of_captions else "message"
         with transaction.atomic():
             # Captions before the request, as where one is rewritten; and what was rewritten meanwhile is left out.
-            rows = Caption.objects.select_for_update(no_key=True, of=("self",)).order_by("pk")
-            kept = rows.filter(pk__in=[caption.pk for caption in captions], state__in=SHOWN_STATES)
-            texts = dict(kept.values_list("pk", "text"))
+            kept = rows.filter(pk__in=[one.pk for one in texts]).order_by("pk")
+            now_there = dict(kept.select_for_update(no_key=True, of=("self",)).values_list("pk", "text"))
             used = {"input_tokens": F("input_tokens") + usage[0], "output_tokens": F("output_tokens") + usage[1]}
             self.renew(attempts=0, **used)
-            CaptionGloss.objects.bulk_create(
+            gloss.objects.bulk_create(
                 (
-                    CaptionGloss(
-                        caption=caption, text=getattr(one, "text", ""), problem=getattr(one, "reason", ""), **about
-                    )
-                    for caption, one in zip(captions, results, strict=True)
-                    if texts.get(caption.pk) == caption.text
+                    gloss(**{field: source}, text=getattr(one, "text", ""), problem=getattr(one, "reason", ""), **about)
+                    for source, one in zip(texts, results, strict=True)
+                    if now_there.get(source.pk) == source.text
                 ),
                 ignore_conflicts=True,
             )

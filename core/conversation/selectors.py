@@ -47,6 +47,8 @@ class ReadingRule:
 
 _rules: list[ReadingRule] = []
 register_reading = _rules.append
+message_glosses: list[str] = []
+"""The paths from a message to its translation for managers, which an app adds when it is ready."""
 
 
 def _readable(
@@ -91,7 +93,11 @@ def reported_images(
     readable = ImageReport.objects.all()
     for rule in _rules:
         readable = readable.exclude(rule.others(reader, "reported__image"))
-    reports = Prefetch("reports", readable.select_related("person", "language", "message"), to_attr="readable")
+    reports = Prefetch(
+        "reports",
+        readable.select_related("person", "language", "message", *(f"message__{path}" for path in message_glosses)),
+        to_attr="readable",
+    )
     return (
         found.select_related("image", "language", "decided_by")
         .prefetch_related(reports)
@@ -178,7 +184,9 @@ def messages_for(reader: User, threads: Iterable[ManagerThread]) -> dict[int, li
     """Return the messages of threads by thread, as a manager may read them."""
     messages = ThreadMessage.objects.filter(thread__in=[one.pk for one in threads])
     found: dict[int, list[ThreadMessage]] = defaultdict(list)
-    for message in _readable(messages, reader, by_others=True).select_related("by", "image", "language", "report"):
+    for message in _readable(messages, reader, by_others=True).select_related(
+        "by", "image", "language", "report", *message_glosses
+    ):
         found[message.thread_id].append(message)
     return found
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import transaction
 from django.urls import reverse
 
-from annotation.models import Caption, CaptionGloss, CaptionState, GlossRequest, Round
+from annotation.models import Caption, CaptionGloss, CaptionState, GlossRequest, MessageGloss, Round
 from annotation.selectors.glosses import gloss_progress, gloss_translators
 from annotation.services import corrections, glosses
 from annotation.services.withdrawal import withdraw_answers
+from core.conversation.permissions import ReportableItem
+from core.conversation.rules import ReportReason
+from core.conversation.services import answer_thread, ask_managers, keep_report
 from core.jobs.models import JobState
 from core.people.models import User
 from research.inference.backends import registry
@@ -140,6 +144,43 @@ class TestMaking:
         work(ask(round, manager, by_whom=gloss_translators(round.project)[1]))
 
         assert set(CaptionGloss.objects.values_list("translator", flat=True)) == {other.pk}
+
+
+@pytest.mark.usefixtures("translator")
+class TestMessages:
+    def test_messages_comments_and_replies_are_translated_for_managers_alone(self, round, manager, path):
+        request, ann = ask(round, manager, keeps_up=True), User.objects.get(username="ann")
+        work(request)
+        about: dict[str, Any] = {"person": ann, "now": NOW + timedelta(hours=1)}
+        thread = ask_managers(**about, project=round.project, text="Darf ich?").thread_id
+        answer_thread(thread_id=thread, text="Ja, gern.", by=manager, now=NOW + timedelta(hours=1))
+        item = ReportableItem(round.project, round.language, round.tasks.first().image, "")
+        with transaction.atomic():
+            keep_report(
+                item=item, about=f"captions:{uuid4()}:1", reason=ReportReason.BROKEN, comment="Nur grau.", **about
+            )
+        assert glosses.requests_waiting(now=NOW + timedelta(hours=1)) == [request.pk]
+        work(request)
+
+        client, inbox = client_of(manager), f"/projects/{round.project.slug}/inbox/"
+        shown = client.get(f"{inbox}threads/{thread}/").content.decode()
+        assert [text for text in ("Darf ich? from", "gern. from", "grau. from") if text not in shown] == []
+        assert "Translated by machine (Fake &lt;NLLB&gt;)" in shown
+        assert "Nur grau. from de" in client.get(inbox).content.decode()
+        theirs = client_of(ann).get(f"/projects/{round.project.slug}/messages/").content.decode()
+        assert "Nur grau." in theirs
+        assert "from de" not in theirs
+        client.post(path, {"action": "delete"})
+        assert not MessageGloss.objects.exists()
+
+    def test_a_message_by_who_knows_several_languages_is_not_guessed_at(self, round, manager):
+        ann = User.objects.get(username="ann")
+        ann.language_skills.create(language_id="fr", level="native")
+        ask_managers(project=round.project, person=ann, text="Ça va ?", now=NOW)
+        work(ask(round, manager))
+
+        assert CaptionGloss.objects.exists()
+        assert not MessageGloss.objects.exists()
 
 
 @pytest.mark.usefixtures("translator")
