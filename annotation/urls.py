@@ -97,6 +97,7 @@ urlpatterns = [
     path("batches/<uuid:batch_id>/", include(of_batch)),
     path("work/", work.work_show, name="work-show"),
     path("work/history/", work.history_show, name="history-show"),
+    path("work/history/captions/", work.captions_show, name="captions-show"),
     path("rounds/<int:round_id>/take/", work.batch_take, name="batch-take"),
     path("projects/", projects.project_list, name="project-list"),
     path("projects/new/", projects.project_create, name="project-create"),

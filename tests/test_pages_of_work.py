@@ -110,7 +110,7 @@ class TestPseudoLocale:
         check(page_of(client, reverse("annotation:batch-rate", args=[batch.pk])), round.title)
         write(batch, anna, "పిల్లి", now=now)
         of_batch = {"caption-write": [batch.pk, 1], "batch-review": [batch.pk], "batch-return": [batch.pk]}
-        others: dict[str, list[Any]] = {"history-show": [], "feedback-list": [], "work-show": []}
+        others: dict[str, list[Any]] = {"history-show": [], "captions-show": [], "feedback-list": [], "work-show": []}
         for name, arguments in (of_batch | others | {"guidelines-show": ["lions"]}).items():
             check(page_of(client, reverse(f"annotation:{name}", args=arguments)), round.title)
         done = submit_batch(batch_id=batch.pk, person=anna, now=now)

@@ -20,7 +20,7 @@ from annotation.models import Caption, CaptionBatch, CaptionState, Feedback, Rat
 from annotation.permissions import batch_for, readable_feedback, round_for
 from annotation.rules.text_checks import MAX_DRAFT_CHARACTERS
 from annotation.selectors import work
-from annotation.selectors.caption_summaries import summary_of
+from annotation.selectors.caption_summaries import own_captions, summary_of
 from annotation.services import batches, feedback
 from core.allocation.api.steps import (
     MS_PER_DAY,
@@ -191,15 +191,21 @@ class OwnCaptionSerializer(serializers.ModelSerializer[Caption]):
     batch = serializers.UUIDField(source="item.batch_id")
     position = serializers.IntegerField(source="item.position")
     state = serializers.ChoiceField(CaptionState.choices)
+    is_rated = serializers.BooleanField(help_text="By others, in a verification.")
+    is_returned = serializers.BooleanField(help_text="For correction, now or before.")
+    is_released = serializers.BooleanField()
 
     class Meta:
         model = Caption
-        fields = ("id", "project", "language", "round", "batch", "position", "text", "state", "submitted_at")
+        fields = (
+            *("id", "project", "language", "round", "batch", "position", "text", "state", "submitted_at"),
+            *("is_rated", "is_returned", "is_released"),
+        )
 
 
 @api.list("own_captions", "Your submissions", "OwnCaptionPage", OwnCaptionSerializer)
 def own_caption_list(request: Request) -> Response:
-    mine = Caption.objects.filter(author=person_asking(request), item__isnull=False)
+    mine = own_captions(person_asking(request))
     rounds = Round.objects.filter(pk__in=mine.values("round")).order_by("pk")
     parts = (ListPart(round.pk, mine.filter(round=round).select_related("round__project", "item")) for round in rounds)
     return page(request, parts, order=["pk"], show=many_shown(OwnCaptionSerializer))

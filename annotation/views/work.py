@@ -30,7 +30,7 @@ from annotation.permissions import (
     round_to_rate,
 )
 from annotation.rules import text_checks
-from annotation.selectors.caption_summaries import summary_of
+from annotation.selectors.caption_summaries import own_captions, summary_of
 from annotation.selectors.feedback import (
     caption_to_rewrite,
     note_to,
@@ -53,6 +53,7 @@ from core.allocation.refusals import AllocationRefusal, RefusedError
 from core.allocation.selectors import end_of, with_outlooks
 from core.allocation.views import WorkAddresses, active_ms_of, explains_refusals, resume_view, save_view, says_where
 from core.conversation.services import MessageRefusedError
+from core.images.selectors import served_image
 from core.people.models import TextKind
 from core.people.requests import RefusalsShown, user_of
 
@@ -82,6 +83,7 @@ def save_rating(request: HttpRequest, save: Callable[..., object], batch_id: UUI
 
 
 BATCHES_PER_PAGE = 30
+CAPTIONS_PER_PAGE = 30
 RNG: Random = SystemRandom()
 
 
@@ -115,6 +117,16 @@ def history_show(request: HttpRequest) -> HttpResponse:
     heads = [batch_head(batch, size=batch.size, now=now) for batch in page]  # type: ignore[attr-defined]
     context = {"page": page, "batches": heads, "summary": summary_of(user_of(request))}
     return render(request, "annotation/history.html", context)
+
+
+@require_safe
+def captions_show(request: HttpRequest) -> HttpResponse:
+    """Say of each own caption what happened to it."""
+    person = user_of(request)
+    mine = own_captions(person).select_related("image", "item", "round__project", "round__language")
+    page = Paginator(mine.order_by("-submitted_at", "-pk"), CAPTIONS_PER_PAGE).get_page(request.GET.get("page"))
+    rows = [(caption, served_image(caption.image, person)) for caption in page]
+    return render(request, "annotation/own_captions.html", {"page": page, "rows": rows})
 
 
 def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:

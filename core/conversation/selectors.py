@@ -174,10 +174,10 @@ def threads_of(project: Project, *, is_waiting: bool = True, language: str = "")
     return found.select_related("person").order_by("asked_at" if is_waiting else "-asked_at", "pk")
 
 
-def can_be_answered(thread: ManagerThread) -> bool:
-    """Whether its person still works in the project, and so finds a reply."""
+def why_unanswerable(thread: ManagerThread) -> str:
+    """Say why nobody would find a reply; empty while its person works in the project."""
     works = Membership.objects.filter(project=thread.project_id, user=thread.person_id, role__in=WORKERS)
-    return works.exists()
+    return "" if works.exists() else _("This person no longer works in the project and would not see a reply.")
 
 
 def messages_for(reader: User, threads: Iterable[ManagerThread]) -> dict[int, list[ThreadMessage]]:

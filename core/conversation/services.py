@@ -24,7 +24,7 @@ from core.conversation.models import (
 )
 from core.conversation.permissions import KINDS, ReportableItem
 from core.conversation.rules import MessageOrigin, ReportReason
-from core.conversation.selectors import IS_UNREAD, can_be_answered
+from core.conversation.selectors import IS_UNREAD, why_unanswerable
 from core.languages.models import Language
 from core.people.models import Project, User
 from core.people.services import audit_log
@@ -163,8 +163,8 @@ def answer_thread(*, thread_id: int, text: str, by: User, now: datetime, newest:
     text = _clean(text)
     with transaction.atomic():
         thread = ManagerThread.objects.select_for_update(no_key=True).get(pk=thread_id)
-        if not can_be_answered(thread):
-            raise MessageRefusedError(_("This person no longer works in the project and would not see a reply."))
+        if reason := why_unanswerable(thread):
+            raise MessageRefusedError(reason)
         asked = _answered_by_reply(thread)
         thread.is_open = newest is not None and thread.messages.filter(is_reply=False, pk__gt=newest).exists()
         thread.save(update_fields=["is_open"])

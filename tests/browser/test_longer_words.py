@@ -66,7 +66,12 @@ def test_annotators(phone: Page, live_server: LiveServer, project: Project) -> N
     ):
         look(phone, f"{live_server.url}{reverse(f'annotation:{name}', args=arguments)}")
     submit_batch(batch_id=batch.pk, person=anna, now=now)
-    for name, arguments in (("batch-done", [batch.pk]), ("history-show", []), ("feedback-list", [])):
+    for name, arguments in (
+        ("batch-done", [batch.pk]),
+        ("history-show", []),
+        ("captions-show", []),
+        ("feedback-list", []),
+    ):
         look(phone, f"{live_server.url}{reverse(f'annotation:{name}', args=arguments)}")
     look(phone, f"{live_server.url}{reverse('people:profile-show')}")
 

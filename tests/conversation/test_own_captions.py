@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 
-from annotation.models import Release, Round, RoundKind, RoundState
+from annotation.models import Rating, Release, Round, RoundKind, RoundState
 from annotation.selectors.caption_summaries import CaptionSummary, summary_of
+from annotation.services import batches
 from annotation.services.corrections import return_for_correction
 from core.jobs.models import JobState
 from tests.annotation.submitting import submit_captions
+from tests.annotation.submitting import take as take_to_write
 from tests.annotation.verifying import make_reviewer, make_verification, rate, submit, take
 from tests.clients import client_of
-from tests.factories import NOW, make_annotator, make_round
+from tests.factories import NOW, join_project, make_annotator, make_round
 
 pytestmark = pytest.mark.django_db
 
@@ -48,3 +50,30 @@ def test_captions_are_counted_as_rated_returned_and_released() -> None:
     page = client_of(ann).get("/work/history/").content.decode()
     assert "In a release" in page
     assert client_of(bob).get("/api/v1/work/captions/summary/").json()["released"] == 3
+    page = client_of(ann).get("/work/history/captions/").content.decode()
+    assert (page.count("</li>") - page.count("<li><a"), page.count("In a release")) >= (3, 2)
+    assert page.count("Returned for correction") == 1
+    assert page.count("Rated by others") == summary_of(ann).rated
+    assert "english caption" not in page
+    mine = client_of(ann).get("/api/v1/work/captions/").json()["results"]
+    assert [one["is_released"] for one in mine].count(True) == 2
+    assert [one["id"] for one in mine if one["is_returned"]] == [returned.pk]
+
+
+def test_no_row_says_a_word_of_others_or_an_english_caption_of_an_image_on_screen_2() -> None:
+    written = make_round(images=1, replication=2, language="en")
+    ann, bob = make_annotator(written), make_annotator(written)
+    submit_captions(written, ann, "Ann saw a boat")
+    submit_captions(written, bob, "Bob saw a dog")
+    client, pages = client_of(ann), ("/work/history/captions/", "/api/v1/work/captions/")
+    assert ["Ann saw" in client.get(page).content.decode() for page in pages] == [True, True]
+    assert ["Bob saw" in client.get(page).content.decode() for page in pages] == [False, False]
+
+    elsewhere = make_round(collection=written.collection)
+    join_project(elsewhere.project, ann)
+    ann.language_skills.get_or_create(language_id="de", level="native")
+    batch = take_to_write(elsewhere, ann)
+    who: dict[str, Any] = {"batch_id": batch.pk, "person": ann, "now": NOW}
+    batches.save_ratings(ratings={1: Rating.GOOD}, **who)
+    batches.open_writing(**who)
+    assert ["Ann saw" in client.get(page).content.decode() for page in pages] == [False, False]

@@ -21,13 +21,13 @@ from core.conversation.permissions import (
     thread_for,
 )
 from core.conversation.selectors import (
-    can_be_answered,
     languages_of,
     messages_for,
     page_of,
     reported_images,
     seen_captions,
     threads_of,
+    why_unanswerable,
 )
 from core.images.selectors import served_image
 from core.people.requests import RefusalsShown, number_in, user_of
@@ -89,7 +89,7 @@ def thread_answer(request: HttpRequest, slug: str, thread_id: int) -> HttpRespon
         (one, served_image(one.image, manager) if one.image and not one.is_reply else None) for one in messages_shown
     ]
     context = {"project": thread.project, "thread": thread, "said": shown, "form": form}
-    context["is_answerable"] = can_be_answered(thread)
+    context["why_unanswerable"] = why_unanswerable(thread)
     return render(request, "conversation/answer.html", context, status=422 if form.errors else 200)
 
 

@@ -133,6 +133,7 @@ FILES_OF_WORK = (
     "templates/annotation/gone.html",
     "templates/annotation/guidelines.html",
     "templates/annotation/history.html",
+    "templates/annotation/own_captions.html",
     "templates/annotation/rate*.html",
     "templates/annotation/re[avtw]*.html",
     "templates/annotation/w*.html",
