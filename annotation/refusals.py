@@ -30,6 +30,12 @@ def _unrated_images(error: round_batches.UnratedImagesError) -> AllocationRefusa
 
 
 @refusal_of.register
+def _ratings_left_out(error: round_batches.RatingsLeftOutError) -> AllocationRefusal:
+    said = _("These images are no longer assigned to you: %(images)s. Your other ratings were saved.")
+    return AllocationRefusal(409, "task-gone", said % {"images": ", ".join(map(str, error.numbers))})
+
+
+@refusal_of.register
 def _incomplete_batch(error: batches.IncompleteBatchError) -> AllocationRefusal:
     errors = {str(position): [str(problem.message)] for position, problem in error.problems.items()}
     return AllocationRefusal(409, "incomplete-batch", _("Some captions cannot be submitted yet."), errors)

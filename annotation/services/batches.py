@@ -30,6 +30,7 @@ from annotation.selectors.work import items_of, language_of, warnings_by_positio
 from annotation.services import tallies
 from annotation.services.round_batches import (
     MAX_SITTING,
+    RatingsLeftOutError,
     RoundBatchKind,
     StaleStateError,
     UnratedImagesError,
@@ -38,7 +39,7 @@ from annotation.services.round_batches import (
     rate_many,
 )
 from core.allocation.models import Assignment, Batch, BatchState
-from core.allocation.services.errors import BatchReturnedError, TaskGoneError
+from core.allocation.services.errors import BatchReturnedError
 from core.allocation.services.kinds import check_in_time, credible_ms
 from core.allocation.services.lifecycle import finish_batch
 from core.allocation.services.locks import FreeTasks
@@ -171,16 +172,16 @@ def save_ratings(*, batch_id: UUID, person: User, ratings: dict[int, Rating], no
     Raises
     ------
     CaptionBatch.DoesNotExist, StaleStateError, LeaseExpiredError, BatchReturnedError
-    TaskGoneError
+    RatingsLeftOutError
         The ratings of the other images are kept all the same.
     """
     with transaction.atomic():
         batch = KIND.locked(batch_id, person)
         _must_be_in_screen_1(batch, now)
-        are_all_kept = rate_many(batch.items.all(), ratings, now)
+        left_out = rate_many(batch.items.all(), ratings, now)
         KIND.renew(batch, person, now)
-    if not are_all_kept:
-        raise TaskGoneError
+    if left_out:
+        raise RatingsLeftOutError(left_out)
 
 
 def open_writing(*, batch_id: UUID, person: User, now: datetime) -> CaptionBatch:

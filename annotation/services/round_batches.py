@@ -40,6 +40,14 @@ class UnratedImagesError(Exception):
         self.positions = positions
 
 
+class RatingsLeftOutError(TaskGoneError):
+    """Images of a form were reassigned or reported; `numbers` as the form had them. The other ratings were saved."""
+
+    def __init__(self, numbers: list[int]) -> None:
+        super().__init__(numbers)
+        self.numbers = numbers
+
+
 class RoundBatchKind(BatchKind[BatchT, Round]):
     """A kind of batch of a round, with a row for each task. `copied` are the columns that a row has from its task."""
 
@@ -125,10 +133,10 @@ def rate(row: CaptionItem | Verdict, lease: Batch, rating: Rating | None, active
     save_columns(row, "rating", "rated_at", "rating_ms")
 
 
-def rate_many(rows: QuerySet[RatedT], ratings: Mapping[int, Rating], now: datetime) -> bool:
+def rate_many(rows: QuerySet[RatedT], ratings: Mapping[int, Rating], now: datetime) -> list[int]:
     """Save many ratings of a locked batch at once, by position, as the form without scripts sends them.
 
-    Return False if a rating of a row that was reassigned or reported is left out.
+    Return the numbers, on the form, of rows that were reassigned or reported: their ratings are left out.
     """
     sent = rows.filter(position__in=ratings).select_related("assignment")
     changed = [row for row in sent if row.rating != ratings[row.position]]
@@ -136,4 +144,6 @@ def rate_many(rows: QuerySet[RatedT], ratings: Mapping[int, Rating], now: dateti
     for row in kept:
         row.rating, row.rated_at = ratings[row.position], now
     rows.model._default_manager.bulk_update(kept, ["rating", "rated_at"])
-    return kept == changed
+    left_out = [row.position for row in changed if row.assignment.state in NOT_SHOWN]
+    gone = rows.filter(assignment__state__in=NOT_SHOWN).exclude(position__in=ratings) if left_out else ()
+    return [position - sum(row.position < position for row in gone) for position in sorted(left_out)]

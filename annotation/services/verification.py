@@ -28,6 +28,7 @@ from annotation.rules.sampling import DrawnCaption, draw_captions
 from annotation.selectors.verification import captions_by_image, not_for, to_rate
 from annotation.services import figures, tallies
 from annotation.services.round_batches import (
+    RatingsLeftOutError,
     RoundBatchKind,
     StaleStateError,
     UnratedImagesError,
@@ -37,7 +38,7 @@ from annotation.services.round_batches import (
 )
 from annotation.services.rounds import fill_round
 from core.allocation.models import Pool, Task
-from core.allocation.services.errors import PoolClosedError, TaskGoneError
+from core.allocation.services.errors import PoolClosedError
 from core.allocation.services.kinds import check_in_time, check_not_returned
 from core.allocation.services.lifecycle import finish_batch
 from core.allocation.services.locks import FreeTasks
@@ -162,16 +163,16 @@ def save_verdicts(*, batch_id: UUID, person: User, ratings: Mapping[int, Rating]
     Raises
     ------
     VerificationBatch.DoesNotExist, StaleStateError, BatchReturnedError
-    TaskGoneError
+    RatingsLeftOutError
         The ratings of the other captions are kept all the same.
     """
     with transaction.atomic():
         batch = KIND.locked(batch_id, person)
         _must_be_assigned(batch)
-        are_all_kept = rate_many(batch.verdicts.all(), ratings, now)
+        left_out = rate_many(batch.verdicts.all(), ratings, now)
         KIND.renew(batch, person, now)
-    if not are_all_kept:
-        raise TaskGoneError
+    if left_out:
+        raise RatingsLeftOutError(left_out)
 
 
 def submit_batch(*, batch_id: UUID, person: User, now: datetime) -> VerificationBatch:

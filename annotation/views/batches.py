@@ -44,11 +44,10 @@ from core.allocation.models import BatchState
 from core.allocation.selectors import end_of
 from core.allocation.services.errors import TaskGoneError
 from core.allocation.views import CLEAR_SITE_DATA, active_ms_of, explains_refusals, save_view, says_where
-from core.people.requests import user_of
+from core.people.requests import keep_typed, take_typed, user_of
 
 UNFINISHED = "unfinished"
 """In the address of a caption: say what must be fixed before going on."""
-REFUSED = "refused-caption"
 """In the session: a text that was not stored, until its page has shown it."""
 FRAME, AHEAD = "annotation/_annotator.html", "annotation/_ahead.html"
 """What screen 2 stands in: a whole page, or what the script takes of one."""
@@ -151,9 +150,7 @@ def _writing(request: HttpRequest, batch: CaptionBatch, position: int) -> HttpRe
         raise Http404(_("This image is no longer assigned to you."))
     unfinished = text_checks.hard_error(page.item.text) if UNFINISHED in request.GET else None
     context = {**vars(page), "error": unfinished and unfinished.message, "frame": FRAME}
-    if request.session.get(REFUSED, {}).get("url") == request.path:
-        # Shown once: reloading the page shows what is stored.
-        refused = request.session.pop(REFUSED)
+    if refused := take_typed(request):
         context |= {"error": refused["message"], "typed": refused["text"]}
     return render(request, "annotation/write.html", context)
 
@@ -202,7 +199,7 @@ def _writing_again(request: HttpRequest, batch_id: UUID, message: str, text: str
 
     They may report the image first.
     """
-    request.session[REFUSED] = {"url": request.path, "message": message, "text": text[:MAX_KEPT_CHARACTERS]}
+    keep_typed(request, request.path, message=str(message), text=text[:MAX_KEPT_CHARACTERS])
     return redirect(_report_asked(request, batch_id) or request.path)
 
 

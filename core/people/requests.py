@@ -37,6 +37,20 @@ def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
+TYPED = "typed"
+
+
+def keep_typed(request: HttpRequest, url: str, **typed: str) -> None:
+    """Keep what somebody without scripts typed, for the next time that they see the page at `url`."""
+    request.session[TYPED] = {"url": url, **typed}
+
+
+def take_typed(request: HttpRequest) -> dict[str, str]:
+    """Return what was typed on this page, once: reloading it shows what is stored."""
+    is_here = request.session.get(TYPED, {}).get("url") == request.path
+    return dict(request.session.pop(TYPED)) if is_here else {}
+
+
 def is_htmx(request: HttpRequest) -> bool:
     """Return whether the page's script asks for part of a page rather than a whole one."""
     return request.headers.get("HX-Request") == "true"

@@ -9,15 +9,16 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from core.images.services.file_storage import read_size
-from core.people.requests import is_htmx, user_of
+from core.people.requests import is_htmx, keep_typed, take_typed, user_of
 from gapgame.models import SeasonLanguage, SkipReason, Turn, TurnOutcome
 from gapgame.permissions import player_for, season_to_play, seasons_open_to, turn_for, turn_shown_to
-from gapgame.rules.play import MIN_PAUSE, TurnScriptRule
+from gapgame.rules.play import MAX_GUESS_CHARACTERS, MIN_PAUSE, TurnScriptRule
 from gapgame.selectors.play import image_at, score_of, served_size, turn_page
 from gapgame.selectors.public import leaderboard_page, listed_seasons, past_turns, season_page, winners_of
 from gapgame.services import players as services
@@ -60,7 +61,14 @@ def turn_show(request: HttpRequest, turn_id: UUID) -> HttpResponse:
 
 @require_POST
 def guess_make(request: HttpRequest, turn_id: UUID) -> HttpResponse:
-    """Take a guess; a form is redirected to the turn, the page's script gets the turn in the same response."""
+    """Take a guess; a form is redirected to the turn, the page's script gets the turn in the same response.
+
+    A form that reports an image only keeps the guess.
+    """
+    if "report" in request.POST:
+        if guess := request.POST.get("guess", "")[:MAX_GUESS_CHARACTERS]:
+            keep_typed(request, reverse("gapgame:turn-show", args=[turn_id]), text=guess)
+        return redirect("conversation:report-send", "turns", turn_id, 1)
     number = request.POST.get("number", "")
     try:
         turn = playing.make_guess(
@@ -115,7 +123,7 @@ def _show(request: HttpRequest, turn: Turn, status: int = 200) -> HttpResponse:
     context = {
         "page": turn_page(turn, now=timezone.now()),
         "score": score_of(turn.player, turn),
-        "typed": request.POST.get("guess", "") if status in (422, 429) else "",
+        "typed": request.POST.get("guess", "") if status in (422, 429) else take_typed(request).get("text", ""),
     }
     template = "gapgame/_turn.html" if is_htmx(request) else "gapgame/turn.html"
     return render(request, template, context, status=status)

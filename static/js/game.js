@@ -259,6 +259,7 @@ function adoptForms(isGuessing) {
 }
 
 root.addEventListener("submit", (event) => {
+  if (event.submitter?.name === "report") return;
   event.preventDefault();
   if (isBusy || isDeaf()) return;
   if (event.target === guessForm && !input.value.trim()) return input.focus();

@@ -144,6 +144,7 @@ function begin() {
 }
 
 root.addEventListener("submit", (event) => {
+  if (event.submitter?.name === "report") return;
   event.preventDefault();
   if (event.submitter) submit(event.submitter);
 });

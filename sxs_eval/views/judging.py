@@ -18,7 +18,7 @@ from core.allocation.selectors import end_of, with_outlooks
 from core.allocation.views import WorkAddresses, active_ms_of, explains_refusals, is_script, resume_view, save_view
 from core.people.models import TextKind
 from core.people.permissions import project_for
-from core.people.requests import user_of
+from core.people.requests import keep_typed, take_typed, user_of
 from core.people.selectors.qualification import NotQualifiedError
 from core.people.selectors.texts import OriginalText, shown_text
 from sxs_eval.models import Instructions, JudgingBatch
@@ -59,7 +59,9 @@ def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     now = timezone.now()
     page = judging_page(batch, user_of(request), now, ahead=MAX_AHEAD)
     if page.trial:
-        return render(request, "sxs_eval/judge.html", vars(page))
+        typed = take_typed(request)
+        comment = typed["text"] if typed.get("position") == str(page.trial.position) else ""
+        return render(request, "sxs_eval/judge.html", {**vars(page), "typed": comment})
     end = None if page.batch.left else end_of(batch.lease, work_of(user_of(request), now), times_of_judging, now)
     return render(request, "sxs_eval/end.html", {**vars(page), "end": end})
 
@@ -70,8 +72,13 @@ def judgement_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpR
     """Save an answer. A form is redirected to the next pair.
 
     The page's script has `shown` that one already, and has those up to `last`: it gets the one after them. If another
-    is next, it gets that one and all that follow.
+    is next, it gets that one and all that follow. A form that reports the image only keeps its comment.
     """
+    if "report" in request.POST:
+        if comment := request.POST.get("comment", "")[: services.MAX_COMMENT_CHARACTERS]:
+            batch_url = reverse(JUDGING.batch, args=[batch_id])
+            keep_typed(request, batch_url, text=comment, position=str(position))
+        return redirect("conversation:report-send", "pairs", batch_id, position)
     choice = _whole_number(request.POST.get("choice"))
     judgement = services.judge(
         batch_id=batch_id,

@@ -74,7 +74,13 @@ def test_a_text_that_cannot_be_saved_waits_on_the_device_while_its_image_is_aske
 @pytest.mark.long(reason="the same form from another kind of work")
 def test_a_pair_is_reported_and_the_next_one_comes(live_server: Any, page: Page) -> None:
     desk = sit_down(page, make_pairs(), live_server.url, "rae")
-    page.get_by_role("link", name="Report or ask").click()
+    page.get_by_text("Comment (optional)").click()
+    page.get_by_label("Comment", exact=True).fill("Both are right.")
+    page.get_by_role("button", name="Report or ask").click()
+    page.wait_for_url("**/report/pairs/**")
+    page.get_by_role("link", name="Cancel").click()
+    expect(page.get_by_label("Comment", exact=True)).to_have_value("Both are right.")
+    page.get_by_role("button", name="Report or ask").click()
     page.wait_for_url("**/report/pairs/**")
     assert what_is_wrong(page) == []
     page.get_by_label("The image is broken").check()

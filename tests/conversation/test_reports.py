@@ -150,7 +150,7 @@ class TestSkipping:
         assert list(batch.items.values_list("rating", flat=True)) == ["", Rating.GOOD]
         ratings = {"rating-1": Rating.BAD, "rating-2": Rating.BAD}
         page = client_of(batch.lease.person).post(f"/batches/{batch.pk}/rate/", ratings, follow=True)
-        assert "This image is no longer assigned to you." in page.content.decode()
+        assert "no longer assigned to you: 1. Your other ratings were saved." in page.content.decode()
         assert list(batch.items.values_list("rating", flat=True)) == ["", Rating.BAD]
 
     def test_a_rating_of_a_caption_that_was_reported_is_refused_and_the_others_are_saved(self):
@@ -164,7 +164,7 @@ class TestSkipping:
             verification.save_verdict(position=1, rating=Rating.GOOD, active_ms=0, **who)
         ratings = {"rating-1": Rating.BAD, "rating-2": Rating.BAD}
         page = client_of(batch.lease.person).post(f"/ratings/{batch.pk}/", ratings, follow=True)
-        assert "This image is no longer assigned to you." in page.content.decode()
+        assert "no longer assigned to you: 1. Your other ratings were saved." in page.content.decode()
         assert list(batch.verdicts.order_by("position").values_list("rating", flat=True)) == ["", Rating.BAD]
 
     def test_a_report_after_the_deadline_is_kept_and_the_image_does_not_come_back_with_the_batch(self):
