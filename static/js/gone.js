@@ -10,6 +10,7 @@ export function showGone({ user, batch }) {
     if (template.parentNode.querySelector(`[data-gone="${key}"]`)) continue;
     const notice = template.content.firstElementChild.cloneNode(true);
     notice.dataset.gone = key;
+    notice.open = matchMedia("(width >= 43rem)").matches;
     notice.querySelector("[data-why]").textContent = why;
     notice.querySelector("[data-typed]").textContent = text;
     notice.querySelector("button").addEventListener("click", () => {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from playwright.sync_api import BrowserContext, Page, Request, Route, expect
 
 from annotation.models import CaptionItem, Rating
 from annotation.services import batches
-from core.allocation.models import Assignment, AssignmentState
+from core.allocation.models import Assignment, AssignmentState, Batch
 from core.people.models import Session
 from tests.browser.annotator import AWAKE, covered, open_writing, sign_in, source_of
 from tests.browser.desk import ENGLISH, Desk, expect_stored, state
@@ -348,6 +349,37 @@ def test_on_a_phone_the_image_the_field_and_the_button_are_in_view_together(turn
             expect(page.locator(part)).to_be_in_viewport(ratio=0.99)
         page.keyboard.insert_text(CAT)
         page.keyboard.press("Enter")
+
+
+@pytest.mark.parametrize("said", ["reported", "gone", "late"])
+def test_on_a_phone_a_notice_leaves_the_field_in_view(turner: Desk, page: Page, said: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 664})
+    expect(page.locator("[data-kept]")).to_be_visible()
+    if said == "gone":
+        Assignment.objects.filter(item=turner.item(1)).update(state=AssignmentState.REPORTED)
+        page.fill("#text", CAT)
+        page.keyboard.press("Enter")
+        notice = page.locator("[data-gone]")
+        expect(notice.locator(".stored")).not_to_be_visible()
+    elif said == "reported":
+        page.get_by_role("button", name="Report or ask").click()
+        page.get_by_label("It cannot be described").check()
+        page.get_by_role("button", name="Report and skip").click()
+        notice = page.locator(".messages .notice")
+    else:
+        Batch.objects.filter(pk=turner.batch.lease_id).update(deadline=timezone.now() - timedelta(minutes=1))
+        page.reload()
+        notice = page.locator("[data-swap=late] .notice")
+    expect(notice).to_be_in_viewport(ratio=0.99)
+    for part in ("#text", ".write__actions .button--primary"):
+        expect(page.locator(part)).to_be_in_viewport(ratio=0.99)
+    assert page.evaluate(
+        "document.getElementById('text').getBoundingClientRect().bottom"
+        " <= document.querySelector('.write__bar').getBoundingClientRect().top"
+    )
+    if said == "gone":
+        notice.locator("summary").click()
+        expect(notice.locator(".stored")).to_have_text(CAT)
 
 
 def test_nothing_moves_when_the_image_comes(turner: Desk, page: Page) -> None:
