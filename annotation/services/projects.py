@@ -23,6 +23,7 @@ from core.people.defaults import default_text
 from core.people.models import Project, TextKind, User
 from core.people.services import audit_log
 from core.people.services.members import create_project as create_room
+from core.people.services.members import give_beginnings
 from core.people.services.ownership import change_owner
 from research.inference.models import CaptioningModel, Run
 
@@ -79,8 +80,13 @@ def create_project(
     return project
 
 
-def create_empty_project(*, creator: User, name: str, now: datetime, description: str = "", slug: str = "") -> Project:
-    """Make a project with its guidelines, into which images and captions can be imported; `creator` manages it."""
+def create_empty_project(
+    *, creator: User, name: str, now: datetime, description: str = "", slug: str = "", has_beginnings: bool = True
+) -> Project:
+    """Make a project with its guidelines, into which images and captions can be imported; `creator` manages it.
+
+    Without `has_beginnings` it lacks what apps above give new projects, such as practice.
+    """
     with transaction.atomic():
         slug = slug or slugify(name)
         if slug in RESERVED_SLUGS:
@@ -88,6 +94,8 @@ def create_empty_project(*, creator: User, name: str, now: datetime, description
         project = create_room(name=name, manager=creator, description=description, slug=slug)
         parts = {part.value: default_text(part) for part in (TextKind.RATING, TextKind.WRITING)}
         Guidelines.objects.create(project=project, version=1, created_by=creator, **parts)
+        if has_beginnings:
+            give_beginnings(project=project, by=creator, now=now)
         audit_log.record(project=project, action="project.created", about=project.slug, by=creator, now=now)
     return project
 

@@ -15,6 +15,7 @@ from core.images.models import Image
 from core.languages.models import Language
 from core.languages.rules.registry import ENGLISH
 from office.practice.models import PracticeItem, PracticeKind, PracticeSet
+from office.practice.rules.beginning import DRAWINGS
 from office.practice.rules.grading import BETTER, SIMILAR
 from office.practice.services.sets import NewItem
 
@@ -55,13 +56,22 @@ class PracticeForm(forms.Form):
 
 
 class ItemForm(forms.Form):
-    image = forms.ModelChoiceField(queryset=Image.objects.none(), widget=forms.HiddenInput)
+    image = forms.ModelChoiceField(queryset=Image.objects.none(), required=False, widget=forms.HiddenInput)
+    drawing = forms.ChoiceField(
+        choices=[("", ""), *((name, name) for name in DRAWINGS)], required=False, widget=forms.HiddenInput
+    )
     language = forms.ModelChoiceField(
         label=_("Language of the captions"), queryset=Language.objects.all(), initial=ENGLISH
     )
     caption = forms.CharField(
         label=_("Caption"), max_length=MAX_CAPTION_CHARACTERS, widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"})
     )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if not self.errors and bool(cleaned.get("image")) == bool(cleaned.get("drawing")):
+            raise forms.ValidationError(gettext("Choose an image first."))
+        return cleaned
 
     def item(self) -> NewItem:
         cleaned = dict(self.cleaned_data)
@@ -118,7 +128,7 @@ class ComparingItemForm(ItemForm):
         self.fields["caption"].label = _("First caption")
 
     def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or {}
+        cleaned = super().clean()
         if cleaned.get("caption") and cleaned.get("caption") == cleaned.get("other_caption"):
             self.add_error("other_caption", gettext("Both captions are the same."))
         return cleaned
@@ -148,6 +158,6 @@ ITEMS: Mapping[PracticeKind, type[_ItemForms]] = {
 
 def stored_items(last: PracticeSet | None) -> list[dict[str, Any]]:
     """Return what the forms of the examples of a version begin with."""
-    fields = ("image", "language", "caption", "other_caption", "answer", "also_right", "mentions", "why")
+    fields = ("image", "drawing", "language", "caption", "other_caption", "answer", "also_right", "mentions", "why")
     rows = PracticeItem.objects.filter(practice=last).order_by("position").values(*fields) if last else []
     return [row | {"also_right": [level for level in row["also_right"].split(",") if level]} for row in rows]

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from core.images.models import Image
 from core.languages.models import Language
-from core.people.models import Project
+from core.people.models import Project, TextTranslation
 
 
 class PracticeKind(models.TextChoices):
@@ -72,7 +72,10 @@ class PracticeItem(models.Model):
 
     practice = models.ForeignKey(PracticeSet, on_delete=models.CASCADE, related_name="items")
     position = models.PositiveSmallIntegerField()
-    image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")
+    image = models.ForeignKey(Image, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    drawing = models.CharField(
+        max_length=20, blank=True, default="", db_default="", help_text="Instead of an image: one that we bring."
+    )
     language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+", help_text="Of the captions.")
     caption = models.TextField()
     other_caption = models.TextField(blank=True, help_text="For comparing: the caption that is not better.")
@@ -86,6 +89,10 @@ class PracticeItem(models.Model):
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["practice", "position"], name="practice_item_one_per_position"),
             models.CheckConstraint(condition=~Q(caption=""), name="practice_caption_not_empty"),
+            models.CheckConstraint(
+                condition=Q(image__isnull=False, drawing="") | (Q(image=None) & ~Q(drawing="")),
+                name="practice_item_shows_one_image",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -100,6 +107,10 @@ class PracticeAttempt(models.Model):
     working_language = models.ForeignKey(
         Language, on_delete=models.PROTECT, related_name="+", help_text="What the person writes in."
     )
+    translation = models.ForeignKey(
+        TextTranslation, on_delete=models.PROTECT, null=True, blank=True, related_name="+",
+        help_text="What the person read; empty for the examples as managers wrote them.",
+    )  # fmt: skip
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="practice_attempts")
     started_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)

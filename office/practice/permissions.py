@@ -52,4 +52,4 @@ def attempt_of_project(project: Project, attempt_id: int) -> PracticeAttempt:
 
 
 def _with_all(attempts: QuerySet[PracticeAttempt]) -> QuerySet[PracticeAttempt]:
-    return attempts.select_related("practice__project", "language", "working_language", "person")
+    return attempts.select_related("practice__project", "language", "working_language", "translation", "person")

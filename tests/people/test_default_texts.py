@@ -146,7 +146,10 @@ class TestReviewing:
         assert wrong.status_code == 422, "they say who they are"
         said = {"version": "1", "body": "కొత్త", "reviewed_by": "Padma", "do": "publish"}
         assert reviewer.post(address, said).status_code == 302
-        assert Counter(states_in(project, TELUGU)) == {TranslationState.MACHINE: 2, TranslationState.REVIEWED: 1}
+        assert Counter(states_in(project, TELUGU)) == {
+            TranslationState.MACHINE: len(originals_of(project)) - 1,
+            TranslationState.REVIEWED: 1,
+        }
         assert "Padma" in page_of(client_of(project.created_by), "people:text-list", project.slug, code="en")
         entry = project.audit_entries.get(action="translation.published")
         assert (entry.by, entry.details["reviewed_by"]) == (None, "Padma")

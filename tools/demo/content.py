@@ -134,7 +134,7 @@ def _project(people: dict[str, User], now: datetime) -> Project:
     campaign = read_campaign((FOLDER / "campaign.toml").read_bytes())
     if project is not None:
         there = campaign_of(project)
-        campaign = {"project": there["project"]} | {name: campaign[name] for name in campaign.keys() - there.keys()}
+        campaign = {"project": there["project"]} | {name: campaign[name] for name in campaign if not there.get(name)}
     project = apply_campaign(campaign, project=project, by=people[MANAGER], now=now).project
     for round in project.rounds.filter(awaits_tasks=True):
         fill_round(round_id=round.pk)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -12,7 +12,7 @@ from django.shortcuts import render
 
 from core.images.forms import ChosenImages
 from core.images.models import CollectionImage, Image
-from core.images.selectors import images_by_id, images_to_choose
+from core.images.selectors import ServedImage, images_by_id, images_to_choose
 from core.people.requests import user_of
 
 
@@ -48,10 +48,13 @@ class ExamplesEditor:
     def can_be_published(forms: dict[str, Any]) -> bool:
         return bool(forms["form"].is_bound and forms["form"].is_valid() & forms["examples"].are_valid())
 
+    def shown_images(self, examples: Sequence[Any]) -> list[ServedImage | None]:
+        return images_by_id(self.images, [form["image"].value() for form in examples], user_of(self.request))
+
     def page(self, forms: dict[str, Any], *, status: int | None = None) -> HttpResponse:
         sent, examples = self.request.POST, list(forms["examples"])
         find, after = sent.get("find", ""), sent.get("after_key", "") if sent.get("do") == "more" else ""
-        images = images_by_id(self.images, [form["image"].value() for form in examples], user_of(self.request))
-        context = forms | self.context | {"find": find, "examples": list(zip(examples, images, strict=True))}
+        shown = list(zip(examples, self.shown_images(examples), strict=True))
+        context = forms | self.context | {"find": find, "examples": shown}
         context["chooser"] = images_to_choose(self.entries, find=find, after=after)
         return render(self.request, self.template, context, status=status or (422 if forms["form"].is_bound else 200))

@@ -18,7 +18,10 @@ WRITING_MARKS = (
 def default_text(kind: str, tag: str = "en") -> str:
     """Return the text that projects begin with; empty where it is not written in that language.
 
+    Of a kind such as practice-rating it is one part of a file, under a heading of its name.
     What is in braces stays: `core.people.selectors.texts` fills it in.
     """
-    path = Path(__file__).with_name(f"{kind}.{tag}.md")
-    return path.read_text(encoding="utf-8") if path.exists() else ""
+    name, _dash, part = kind.partition("-")
+    path = Path(__file__).with_name(f"{name}.{tag}.md")
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return text.partition(f"# {part}\n\n")[2].partition("\n# ")[0] if part else text

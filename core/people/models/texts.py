@@ -56,13 +56,16 @@ class TextKind(models.TextChoices):
     RATING = "rating", _("Rating")
     WRITING = "writing", _("Writing")
     INSTRUCTIONS = "instructions", _("Instructions")
+    PRACTICE_RATING = "practice-rating", _("Practice: rating")
+    PRACTICE_WRITING = "practice-writing", _("Practice: writing")
+    PRACTICE_COMPARING = "practice-comparing", _("Practice: comparing")
 
 
 class TextTranslation(models.Model):
     """A translation of one version of a project's text: a draft, or published, and then never edited."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="text_translations")
-    kind = models.CharField(max_length=12, choices=TextKind.choices)
+    kind = models.CharField(max_length=20, choices=TextKind.choices)
     version = models.PositiveIntegerField(help_text="Of the text that is translated.")
     language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
     revision = models.PositiveIntegerField()

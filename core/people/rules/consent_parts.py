@@ -98,12 +98,11 @@ def has_parts(body: str) -> bool:
     return len(_parts(body)) > 1
 
 
-def roles_of_parts(body: str) -> list[frozenset[str]]:
-    """Return for whom the parts of a text are, in order.
-
-    Raises PartsError.
-    """
-    return [frozenset(part.roles) for part in checked_parts(body) if part.roles]
+def check_parts(original: str, body: str) -> None:
+    """Raise PartsError unless a translation has the parts of its original, in the same order."""
+    wanted, found = ([{*part.roles} for part in checked_parts(text) if part.roles] for text in (original, body))
+    if wanted != found:
+        raise PartsError(_("The lines {FOR …} and {END} must be those of the original, in the same order."))
 
 
 def text_for(body: str, roles: Collection[str]) -> str:

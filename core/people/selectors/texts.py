@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import TextChoices
 from django.http import Http404
 from django.utils import translation
+from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
@@ -18,7 +19,15 @@ from core.languages.rules.page_languages import tag_of
 from core.languages.rules.registry import ENGLISH
 from core.people import defaults
 from core.people.models import Consent, ConsentText, Membership, Project, Role, TextKind, TextTranslation, User
-from core.people.rules.consent_parts import ROLES_OF_PARTS, consent_roles, covers, has_parts, text_for, with_markers
+from core.people.rules.consent_parts import (
+    ROLES_OF_PARTS,
+    check_parts,
+    consent_roles,
+    covers,
+    has_parts,
+    text_for,
+    with_markers,
+)
 from core.people.rules.markdown import to_html
 from core.people.rules.placeholders import filled
 from core.people.rules.roles import ANNOTATOR
@@ -46,20 +55,43 @@ class ShownText:
 
 
 Names = Callable[[], Mapping[str, str]]
+Check = Callable[[str, str], None]
 
 
 @dataclass(frozen=True)
 class _TextSource:
     newest: Callable[[Project], OriginalText | None]
     names: Names
+    check: Check
+    help: Promise | str
 
 
 _sources: dict[TextKind, _TextSource] = {}
 
 
-def register(kind: TextKind, newest: Callable[[Project], OriginalText | None], names: Names = dict) -> None:
-    """Register where the newest version of a kind of text stands, and what buttons call what is in braces in it."""
-    _sources[kind] = _TextSource(newest, names)
+def register(
+    kind: TextKind,
+    newest: Callable[[Project], OriginalText | None],
+    names: Names = dict,
+    *,
+    check: Check = lambda original, body: None,
+    help: Promise | str = "",
+) -> None:
+    """Register where the newest version of a kind of text stands, and what buttons call what is in braces in it.
+
+    - `check`: raises PartsError where a translation (its second argument) lacks what the original has.
+    - `help`: what a translator has to know about its lines.
+    """
+    _sources[kind] = _TextSource(newest, names, check, help)
+
+
+def check_translation(kind: TextKind, original: OriginalText, body: str) -> None:
+    """Raise PartsError if people should not read `body` as a translation."""
+    _sources[kind].check(original.body, body)
+
+
+def help_with(kind: TextKind) -> str:
+    return str(_sources[kind].help)
 
 
 def original_of(project: Project, kind: TextKind) -> OriginalText | None:
@@ -114,7 +146,7 @@ def _consent(project: Project) -> OriginalText | None:
     return original_consent(text) if text else None
 
 
-register(TextKind.CONSENT, _consent)
+register(TextKind.CONSENT, _consent, check=check_parts)
 
 
 def filled_text(kind: TextKind, body: str, values: Mapping[str, str], *, roles: Collection[str] | None = None) -> str:
@@ -141,12 +173,19 @@ def is_default(kind: TextKind, body: str) -> bool:
     return body.split() in (default.split(), english_text(kind, default, {}).split())
 
 
-def translation_of(project: Project, kind: TextKind, original: OriginalText) -> TextTranslation | None:
-    """Return the translation of this version into the language of the page; None where there is none.
+def translation_of(
+    project: Project, kind: TextKind, original: OriginalText, *, tag: str = ""
+) -> TextTranslation | None:
+    """Return the translation of this version into `tag`, or the language of the page; None where there is none.
 
     It is what a person has published or, for a text that projects begin with, what the platform brings, unsaved.
     """
-    about = {"project": project, "kind": kind, "version": original.version, "language_id": tag_of(get_language())}
+    about = {
+        "project": project,
+        "kind": kind,
+        "version": original.version,
+        "language_id": tag or tag_of(get_language()),
+    }
     published = TextTranslation.objects.filter(**about, published_at__isnull=False).order_by("-revision").first()
     return published or _default_translation(original, **about)
 

@@ -6,7 +6,7 @@ Callers check permissions.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 
 from django.db import transaction
@@ -125,6 +125,18 @@ def _take(given: ProvidedRole, user: User, now: datetime) -> None:
 
 
 SLUG_LENGTH = 40
+_beginnings: list[Callable[..., None]] = []
+
+
+def also_begin(give: Callable[..., None]) -> None:
+    """Register what an app above gives each new project, by a function of `project`, `by` and `now`."""
+    _beginnings.append(give)
+
+
+def give_beginnings(*, project: Project, by: User, now: datetime) -> None:
+    """Give a new project what apps above registered; copies of projects have that of their originals."""
+    for give in _beginnings:
+        give(project=project, by=by, now=now)
 
 
 def _first_consent(manager: User) -> dict[str, str]:

@@ -9,8 +9,14 @@ from django.utils.translation import gettext as _
 
 from core.languages.models import Language
 from core.people.models import Project, TextKind, TextTranslation, User
-from core.people.rules.consent_parts import PartsError, roles_of_parts
-from core.people.selectors.texts import OriginalText, has_gaps, newest_consent_text, original_of, translation_of
+from core.people.selectors.texts import (
+    OriginalText,
+    check_translation,
+    has_gaps,
+    newest_consent_text,
+    original_of,
+    translation_of,
+)
 from core.people.services import audit_log
 
 OF_THE_PLATFORM = 0
@@ -60,8 +66,8 @@ def save_translation(
         if original is None or original.version != version:
             text = _("Version %(version)d was published in the meantime. Check what it changed, then publish again.")
             raise StaleTranslationError(text % {"version": original.version if original else 0})
-        if publishes and kind == TextKind.CONSENT:
-            _check_parts(original.body, body)
+        if publishes:
+            check_translation(kind, original, body)
         about = {"project": project, "kind": kind, "language": language, "version": version}
         last = TextTranslation.objects.filter(**about).order_by("revision").last()
         if last is None or last.published_at is not None:
@@ -88,19 +94,14 @@ def save_translation(
     return last
 
 
-def _check_parts(original: str, body: str) -> None:
-    if roles_of_parts(original) != roles_of_parts(body):
-        raise PartsError(_("The lines {FOR …} and {END} must be those of the original, in the same order."))
-
-
 def kept_translation(
-    *, project: Project, kind: TextKind, original: OriginalText, now: datetime
+    *, project: Project, kind: TextKind, original: OriginalText, now: datetime, tag: str = ""
 ) -> TextTranslation | None:
-    """Return what the page shows in its language, stored, so that it stays on record; None for the original.
+    """Return what is shown in `tag` or the page's language, stored to stay on record; None for the original.
 
     What the platform brings is stored as the first revision: what people save or publish meanwhile comes after it.
     """
-    shown = translation_of(project, kind, original)
+    shown = translation_of(project, kind, original, tag=tag)
     if shown is None or not shown._state.adding:
         return shown
     about = {"project": project, "kind": kind, "version": original.version, "language_id": shown.language_id}

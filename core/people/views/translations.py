@@ -23,7 +23,14 @@ from core.people.requests import user_of
 from core.people.rules.consent_parts import PartsError
 from core.people.rules.markdown import to_html
 from core.people.rules.review_links import DAYS, ReviewLinkError, link_token, read_token
-from core.people.selectors.texts import TextToTranslate, filled_text, originals_of, text_to_translate, translation_rows
+from core.people.selectors.texts import (
+    TextToTranslate,
+    filled_text,
+    help_with,
+    originals_of,
+    text_to_translate,
+    translation_rows,
+)
 from core.people.services.texts import StaleTranslationError, save_translation
 
 
@@ -107,6 +114,7 @@ def _translate(request: HttpRequest, text: TextToTranslate, make: type[Translati
             messages.success(request, _("People can read it now.") if publishes else _("Saved as a draft."))
             return redirect(back)
     form.fields["body"].widget.attrs |= {"lang": language.tag, "dir": language.direction}
+    form.fields["body"].help_text = help_with(text.kind) or form.fields["body"].help_text
     context = vars(text) | {"form": form, "back": back}
     context["original_html"] = to_html(filled_text(text.kind, original.body, original.values))
     if last:

@@ -16,6 +16,7 @@ from crosslens_metrics.scales import SCALES, SEVEN_POINTS
 from crosslens_metrics.scoring import FIGURES
 from office.dashboard.selectors.campaign_file import ALL, MAX_VALID_DAYS
 from office.practice.models import PracticeKind
+from office.practice.rules.beginning import DRAWINGS
 from office.practice.rules.grading import BETTER, SIMILAR
 from office.recruitment.models import MAX_ADDRESS_CHARACTERS, WorkRole
 from office.recruitment.rules.panels import PanelKind
@@ -114,6 +115,7 @@ _IMAGE: Schema = {
     "caption": _text(shortest=1),
     "why": _text("Markdown.", default=""),
 }
+_DRAWING: Schema = {"drawing": _choice("a drawing", list(DRAWINGS), "Instead of an image: one that every project has.")}
 _LEVEL = _choice("a level", Rating.values)
 
 
@@ -123,7 +125,7 @@ def _practice(more: Schema, *required: str) -> Schema:
             "required": _flag("Whether nobody gets the work before they passed.", default=True),
             "pass_percent": _number("Right answers needed, in per cent.", most=100, default=80),
             "tries": _number(most=10, default=2),
-            "examples": _tables(_IMAGE | more, required=("image", "caption", *required)),
+            "examples": _tables(_IMAGE | _DRAWING | more, required=("caption", *required)),
         },
         required=("examples",),
     )

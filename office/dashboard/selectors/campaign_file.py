@@ -47,7 +47,8 @@ def campaign_of(project: Project) -> dict[str, Any]:
         "studies": [study_of(one) for one in Study.objects.filter(project=project).prefetch_related("languages")],
         "rates": [_rate_of(one) for one in HourlyRate.objects.filter(project=project)],
     }
-    return {name: plain_lines(part) for name, part in parts.items() if part}
+    # An empty table keeps the practice that projects begin with out of one that is made from the file.
+    return {name: plain_lines(part) for name, part in parts.items() if part or name == "practice"}
 
 
 def plain_lines(value: Any) -> Any:
@@ -146,9 +147,8 @@ def _examples(
     places = {one.image_id: one for one in entries.select_related("collection").order_by("-pk")}
     said = []
     for row in rows:
-        place = places.get(row.image_id)
         example: dict[str, Any] = {
-            **({"collection": place.collection.slug, "image": place.key} if place else {"image": row.image.sha256}),
+            **_shown_image(row, places),
             "language": row.language_id,
             "caption": row.caption,
             "why": row.why,
@@ -158,6 +158,13 @@ def _examples(
             example[name] = [one for one in value.split(SEPARATORS[name]) if one] if name in SEPARATORS else value
         said.append(example)
     return said
+
+
+def _shown_image(row: GuidelineExample | PracticeItem, places: Mapping[int, CollectionImage]) -> dict[str, str]:
+    if row.image is None:
+        return {"drawing": row.drawing}
+    place = places.get(row.image.pk)
+    return {"collection": place.collection.slug, "image": place.key} if place else {"image": row.image.sha256}
 
 
 def comparison_of(comparison: Comparison) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from core.people.services import audit_log
 from core.people.services.members import create_project
 from office.dashboard.selectors.project_contents import pools_of, uses_of_image
 from office.practice.models import PracticeSet
+from office.practice.selectors.texts import TEXT_KINDS, newest_set
 from office.recruitment.models import HourlyRate
 from research.selection.models import LanguageTable
 from sxs_eval.models import Instructions
@@ -159,6 +160,7 @@ def _copy_translations(project: Project, made: Project) -> None:
     }
     guidelines = project.guidelines.order_by("version").last()
     newest |= {TextKind.RATING: guidelines, TextKind.WRITING: guidelines}
+    newest |= {text: newest_set(project, kind) for kind, text in TEXT_KINDS.items()}
     for kind, original in newest.items():
         if original is None:
             continue

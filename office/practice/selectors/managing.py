@@ -50,10 +50,6 @@ def entries_to_choose(project: Project, by: User) -> QuerySet[CollectionImage]:
     return entries.exclude(image__in=images_in_work(project))
 
 
-def newest_set(project: Project, kind: PracticeKind) -> PracticeSet | None:
-    return PracticeSet.objects.filter(project=project, kind=kind).order_by("version").last()
-
-
 def data_export(person: User) -> Iterator[ExportPart]:
     rows = PracticeAnswer.objects.filter(attempt__person=person).order_by("pk")
     yield ExportPart(
@@ -67,6 +63,8 @@ def data_export(person: User) -> Iterator[ExportPart]:
             kind=F("attempt__practice__kind"),
             version=F("attempt__practice__version"),
             example=F("item__position"),
+            captions_in=F("attempt__language"),
+            translation_revision=F("attempt__translation__revision"),
             message_to_managers=F("attempt__message"),
         ),
     )

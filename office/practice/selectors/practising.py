@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.templatetags.static import static
 from django.utils.translation import gettext as _
 
 from annotation.models import Rating, Round, RoundKind
@@ -15,22 +16,29 @@ from core.images.models import CollectionImage, Image
 from core.images.selectors import ServedImage, served_image
 from core.languages.models import Language
 from core.languages.rules.registry import ENGLISH
-from core.people.models import Membership, Project, User
+from core.people.models import Membership, Project, Role, TextTranslation, User
 from core.people.rules.markdown import to_html
 from core.people.selectors.qualification import MissingRequirement, WorkKind
 from crosslens_metrics.scales import SEVEN_POINTS
 from office.practice.models import PracticeAnswer, PracticeAttempt, PracticeItem, PracticeKind, PracticeSet
 from office.practice.permissions import KINDS_OF
+from office.practice.rules.beginning import DRAWING_SIZE
 from office.practice.rules.grading import SIMILAR, fewest_right, is_better_left
+from office.practice.selectors.texts import translated_items, translation_into
 from sxs_eval.models import Pair
 
 
 @dataclass(frozen=True)
 class PracticeState:
-    """One person's state in one practice. `last` is their newest try; it is open if `last.passed` is None."""
+    """One person's state in one practice, whose captions are in the language.
+
+    `last` is their newest try; it is open if `last.passed` is None.
+    """
 
     practice: PracticeSet
     language_id: str
+    translation: TextTranslation | None
+    total: int
     has_passed: bool
     tries_left: int
     last: PracticeAttempt | None
@@ -58,33 +66,26 @@ def current_sets(projects: Iterable[int]) -> dict[tuple[int, str], PracticeSet]:
 def practice_states(person: User, wanted: Sequence[tuple[int, str, str]]) -> list[PracticeState | None]:
     """Return the state for each project, kind and language of `wanted`; None where there are no examples for it.
 
-    Examples are those in the language, or English ones where it has none.
+    Examples are those in the language, or English ones, translated where there is a translation. Those who describe
+    images rate English captions, so these stay as they are for them.
     """
     sets = current_sets({project for project, _kind, _language in wanted})
     if not sets:
         return [None] * len(wanted)
-    languages: dict[int, set[str]] = defaultdict(set)
-    items = PracticeItem.objects.filter(practice__in=sets.values()).order_by()
-    for of, language in items.values_list("practice", "language").distinct():
-        languages[of].add(language)
+    items: dict[int, list[PracticeItem]] = defaultdict(list)
+    for item in PracticeItem.objects.filter(practice__in=sets.values()).order_by("practice", "position"):
+        items[item.practice_id].append(item)
     attempts = list(
         PracticeAttempt.objects.filter(person=person, practice__project__in={project for project, _kind in sets})
         .select_related("practice")
         .order_by("pk")
     )
     return [
-        _state(practice, language, shown, attempts)
-        if (practice := sets.get((project, kind))) and (shown := _shown(languages[practice.pk], language))
+        _state(person, practice, language, items[practice.pk], attempts)
+        if (practice := sets.get((project, kind)))
         else None
         for project, kind, language in wanted
     ]
-
-
-def examples_of(practices: Iterable[int]) -> dict[tuple[int, str], int]:
-    """Count examples by practice and language."""
-    items = PracticeItem.objects.filter(practice__in=list(practices)).order_by()
-    counted = items.values_list("practice", "language").annotate(Count("pk"))
-    return {(practice, language): number for practice, language, number in counted}
 
 
 def missing_practice(person: User, wanted: Sequence[WorkKind]) -> list[list[MissingRequirement]]:
@@ -116,30 +117,48 @@ def _missing(blocking: Sequence[PracticeState]) -> list[MissingRequirement]:
     return [MissingRequirement("practice", message, "practice:practice-show")]
 
 
-def _shown(languages: set[str], wanted: str) -> str:
-    """Return the language of the examples for somebody who works in `wanted`; empty if there are none."""
-    return next((language for language in (wanted, ENGLISH) if language in languages), "")
-
-
-def _state(practice: PracticeSet, wanted: str, shown: str, attempts: Sequence[PracticeAttempt]) -> PracticeState:
+def _state(
+    person: User,
+    practice: PracticeSet,
+    wanted: str,
+    items: Sequence[PracticeItem],
+    attempts: Sequence[PracticeAttempt],
+) -> PracticeState | None:
+    languages = {item.language_id for item in items}
+    source = next((language for language in (wanted, ENGLISH) if language in languages), None)
+    if source is None:
+        return None
     own = [attempt for attempt in attempts if attempt.practice.kind == practice.kind]
     own = [attempt for attempt in own if attempt.practice.project_id == practice.project_id]
+    passed = [attempt for attempt in own if attempt.passed and attempt.practice.version >= practice.counts_from]
+    mine = [attempt for attempt in passed if wanted in (attempt.language_id, attempt.working_language_id)]
+    # Who works here has passed, and is asked about no translation.
+    translation = None if mine or source == wanted else translation_into(wanted, practice, items)
+    shown = wanted if translation and not _rates_english(person, practice) else source
     passed = [
         attempt
-        for attempt in own
-        if attempt.passed and attempt.practice.version >= practice.counts_from
+        for attempt in passed
         # An older version may have had examples in other languages.
-        and attempt.language_id in ({shown} if attempt.practice_id == practice.pk else {shown, wanted, ENGLISH})
-    ]  # fmt: skip
-    here = [attempt for attempt in own if attempt.practice_id == practice.pk and attempt.language_id == shown]
+        if attempt.language_id in ({shown} if attempt.practice_id == practice.pk else {shown, ENGLISH})
+    ]
+    here = [attempt for attempt in own if attempt.practice_id == practice.pk]
+    here = [one for one in here if one.language_id == shown or one.working_language_id == wanted]
     used = sum(not attempt.is_forgiven for attempt in here)
     return PracticeState(
         practice=practice,
-        language_id=shown,
-        has_passed=bool(passed),
+        language_id=mine[-1].language_id if mine else shown,
+        translation=translation,
+        total=sum(item.language_id == source for item in items),
+        has_passed=bool(mine or passed),
         tries_left=max(0, practice.tries - used),
         last=here[-1] if here else None,
     )
+
+
+def _rates_english(person: User, practice: PracticeSet) -> bool:
+    return practice.kind == PracticeKind.RATING and person.memberships.filter(
+        project=practice.project_id, role=Role.ANNOTATOR
+    ).exists()  # fmt: skip
 
 
 _NEWER = PracticeSet.objects.filter(
@@ -149,16 +168,16 @@ _NEWER = PracticeSet.objects.filter(
 
 def images_of_examples(project: Project) -> QuerySet[PracticeItem, int]:
     """Return the images of the examples that people in `project` practise with now."""
-    return PracticeItem.objects.filter(~Exists(_NEWER), practice__project=project).values_list("image", flat=True)
+    items = PracticeItem.objects.filter(~Exists(_NEWER), practice__project=project, drawing="")
+    return items.values_list("image", flat=True)
 
 
 def images_kept_from(person: User) -> QuerySet[PracticeItem, int]:
     """Return the images that `person` began to practise with, ever and anywhere, or may be shown in their projects."""
     begun = PracticeAttempt.objects.filter(person=person, practice=OuterRef("practice"))
     role = Membership.objects.filter(user=person, project=OuterRef("practice__project"), role__in=KINDS_OF)
-    return PracticeItem.objects.filter(Q(Exists(begun)) | (Q(Exists(role)) & ~Exists(_NEWER))).values_list(
-        "image", flat=True
-    )
+    items = PracticeItem.objects.filter(Q(Exists(begun)) | (Q(Exists(role)) & ~Exists(_NEWER)), drawing="")
+    return items.values_list("image", flat=True)
 
 
 def images_in_work(project: Project) -> QuerySet[Image]:
@@ -184,9 +203,18 @@ class ShownItem:
     choices: Sequence[tuple[str, str]]
 
 
-def items_of(attempt: PracticeAttempt) -> list[PracticeItem]:
-    items = PracticeItem.objects.filter(practice=attempt.practice_id, language=attempt.language_id)
-    return list(items.select_related("image", "language").order_by("position"))
+def items_of(attempt: PracticeAttempt) -> Sequence[PracticeItem]:
+    """Return the examples of a try in the words that it has had from its beginning."""
+    source = ENGLISH if attempt.translation else attempt.language_id
+    found = PracticeItem.objects.filter(practice=attempt.practice_id, language=source)
+    items = list(found.select_related("image", "language").order_by("position"))
+    return translated_items(items, attempt.translation, attempt.language) if attempt.translation else items
+
+
+def shown_drawing(name: str) -> ServedImage:
+    address = static(f"img/practice/{name}.svg")
+    width, height = DRAWING_SIZE
+    return ServedImage(address, f"{address} {width}w", address, width, height, "", "", "", is_ready=True)
 
 
 def shown_item(attempt: PracticeAttempt, item: PracticeItem, items: Sequence[PracticeItem], viewer: User) -> ShownItem:
@@ -196,7 +224,7 @@ def shown_item(attempt: PracticeAttempt, item: PracticeItem, items: Sequence[Pra
         position=item.position,
         number=items.index(item) + 1,
         total=len(items),
-        image=served_image(item.image, viewer),
+        image=served_image(item.image, viewer) if item.image else shown_drawing(item.drawing),
         language=item.language,
         caption=item.caption,
         left=left,
@@ -205,15 +233,19 @@ def shown_item(attempt: PracticeAttempt, item: PracticeItem, items: Sequence[Pra
     )
 
 
-def shown_answer(attempt: PracticeAttempt, answer: PracticeAnswer, item: ShownItem) -> dict[str, Any]:
+def shown_answer(
+    attempt: PracticeAttempt, answer: PracticeAnswer, items: Sequence[PracticeItem], viewer: User
+) -> dict[str, Any]:
     """Return what somebody answered, and what is right."""
-    labels = dict(item.choices)
+    item = next(one for one in items if one.pk == answer.item_id)
+    shown = shown_item(attempt, item, items, viewer)
+    labels = dict(shown.choices)
     return {
-        "item": item,
+        "item": shown,
         "is_right": answer.is_right,
         "given": labels.get(answer.answer, answer.answer),
-        "right": _right_answer(attempt, answer.item),
-        "why": to_html(answer.item.why),
+        "right": _right_answer(attempt, item),
+        "why": to_html(item.why),
     }
 
 

@@ -13,13 +13,15 @@ from annotation.models import Rating
 from annotation.rules.text_checks import as_nfc, as_stored, hard_error, soft_warnings, unstorable
 from core.conversation.rules import MessageOrigin
 from core.conversation.services import MessageRefusedError, ask_managers
-from core.people.models import Project, User
+from core.people.models import Project, TextTranslation, User
 from core.people.services import audit_log
 from core.people.services.members import lock_person
+from core.people.services.texts import kept_translation
 from crosslens_metrics.scales import SEVEN_POINTS
-from office.practice.models import PracticeAnswer, PracticeAttempt, PracticeItem, PracticeKind
+from office.practice.models import PracticeAnswer, PracticeAttempt, PracticeItem, PracticeKind, PracticeSet
 from office.practice.rules import grading
 from office.practice.selectors.practising import items_of, practice_states
+from office.practice.selectors.texts import TEXT_KINDS, original_text
 
 MAX_MESSAGE_CHARACTERS = 1000
 
@@ -54,9 +56,18 @@ def start_attempt(*, person: User, project: Project, kind: str, language: str, n
             practice=state.practice,
             language_id=state.language_id,
             working_language_id=language,
+            translation=_kept_translation(state.practice, language, now) if state.translation else None,
             person=person,
             started_at=now,
         )
+
+
+def _kept_translation(practice: PracticeSet, tag: str, now: datetime) -> TextTranslation | None:
+    original = original_text(practice, practice.items.order_by("position"))
+    if original is None:
+        return None
+    kind = TEXT_KINDS[practice.kind]
+    return kept_translation(project=practice.project, kind=kind, original=original, now=now, tag=tag)
 
 
 def write_to_managers(*, attempt: PracticeAttempt, text: str, now: datetime) -> None:
@@ -101,7 +112,7 @@ def answer_item(*, attempt: PracticeAttempt, position: int, answer: str, now: da
     Raises NotNextError, NotAnAnswerError.
     """
     with transaction.atomic():
-        attempts = PracticeAttempt.objects.select_related("practice", "working_language")
+        attempts = PracticeAttempt.objects.select_related("practice", "language", "working_language", "translation")
         attempt = attempts.select_for_update(no_key=True, of=("self",)).get(pk=attempt.pk)
         items = items_of(attempt)
         answered = set(attempt.answers.values_list("item", flat=True))

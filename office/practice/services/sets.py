@@ -11,10 +11,15 @@ from django.utils.translation import gettext as _
 
 from core.images.models import Image
 from core.languages.models import Language
+from core.languages.rules.registry import ENGLISH
+from core.people.defaults import default_text
 from core.people.models import Project, User
 from core.people.services import audit_log
 from office.practice.models import PracticeItem, PracticeKind, PracticeSet
+from office.practice.rules.beginning import FIRST_EXAMPLES, PASS_PERCENT, TRIES
+from office.practice.rules.texts import read_text
 from office.practice.selectors.practising import images_in_work
+from office.practice.selectors.texts import TEXT_KINDS
 
 
 class StalePracticeError(Exception):
@@ -29,7 +34,7 @@ class ImageInWorkError(Exception):
 class NewItem:
     """An example, with the fields of `PracticeItem`."""
 
-    image: Image
+    image: Image | None
     language: Language
     caption: str
     other_caption: str = ""
@@ -37,6 +42,7 @@ class NewItem:
     also_right: str = ""
     mentions: str = ""
     why: str = ""
+    drawing: str = ""
 
 
 def publish_practice(
@@ -93,10 +99,44 @@ def publish_practice(
     return made
 
 
+def begin_practice(*, project: Project, by: User, now: datetime) -> None:
+    """Give a new project the practice that projects begin with."""
+    for kind, examples in FIRST_EXAMPLES.items():
+        made = PracticeSet.objects.create(
+            project=project,
+            kind=kind,
+            version=1,
+            counts_from=1,
+            pass_percent=PASS_PERCENT,
+            tries=TRIES,
+            created_by=by,
+        )
+        words = read_text(default_text(TEXT_KINDS[kind]))
+        PracticeItem.objects.bulk_create(
+            PracticeItem(
+                practice=made,
+                position=position,
+                language_id=ENGLISH,
+                caption=said.captions[0],
+                other_caption="".join(said.captions[1:]),
+                mentions=said.mentions,
+                why=said.why,
+                **example._asdict(),
+            )
+            for position, (example, said) in enumerate(zip(examples, words, strict=True), start=1)
+        )
+
+
 def _check_images(project: Project, items: Sequence[NewItem]) -> None:
-    found = set(images_in_work(project).filter(pk__in=[item.image.pk for item in items]).values_list("pk", flat=True))
+    found = set(
+        images_in_work(project)
+        .filter(pk__in=[item.image.pk for item in items if item.image])
+        .values_list("pk", flat=True)
+    )
     if found:
-        numbers = ", ".join(str(number) for number, item in enumerate(items, start=1) if item.image.pk in found)
+        numbers = ", ".join(
+            str(number) for number, item in enumerate(items, start=1) if item.image and item.image.pk in found
+        )
         raise ImageInWorkError(
             _(
                 "People describe or compare the images of these examples in this project, and practice would show "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -12,15 +13,18 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from core.images.selectors import ServedImage
 from core.images.views.editors import ExamplesEditor
 from core.people.models import Project, Role
 from core.people.permissions import project_for
 from core.people.requests import RefusalsShown, user_of
-from office.practice.forms import ITEMS, PracticeForm, stored_items
+from office.practice.forms import ITEMS, ItemForm, PracticeForm, stored_items
 from office.practice.models import PracticeKind, PracticeSet
 from office.practice.permissions import attempt_of_project
+from office.practice.rules.beginning import DRAWINGS
 from office.practice.selectors import managing as selectors
-from office.practice.selectors.practising import items_of, needed_of, shown_answer, shown_item
+from office.practice.selectors.practising import items_of, needed_of, shown_answer, shown_drawing
+from office.practice.selectors.texts import newest_set
 from office.practice.services.attempts import allow_another_try
 from office.practice.services.sets import ImageInWorkError, StalePracticeError, publish_practice
 
@@ -61,10 +65,8 @@ def attempt_review(request: HttpRequest, slug: str, attempt_id: int) -> HttpResp
     project = project_for(user_of(request), slug, Role.MANAGER)
     attempt = attempt_of_project(project, attempt_id)
     items = items_of(attempt)
-    by_id = {item.pk: item for item in items}
     answers = [
-        shown_answer(attempt, answer, shown_item(attempt, by_id[answer.item_id], items, user_of(request)))
-        for answer in attempt.answers.select_related("item").order_by("item__position")
+        shown_answer(attempt, answer, items, user_of(request)) for answer in attempt.answers.order_by("item__position")
     ]
     context = {
         "project": project,
@@ -90,10 +92,17 @@ class _PracticeEditor(ExamplesEditor):
     template, form = "practice/practice_edit.html", PracticeForm
 
     def __init__(self, request: HttpRequest, project: Project, kind: PracticeKind) -> None:
-        self.project, self.kind, self.last = project, kind, selectors.newest_set(project, kind)
+        self.project, self.kind, self.last = project, kind, newest_set(project, kind)
         self.examples = ITEMS[kind]
         entries = selectors.entries_to_choose(project, user_of(request))
         super().__init__(request, entries, about={"last": self.last}, project=project, kind=kind, last=self.last)
+
+    def shown_images(self, examples: Sequence[ItemForm]) -> list[ServedImage | None]:
+        drawings = [str(form["drawing"].value() or "") for form in examples]
+        images = super().shown_images(examples)
+        return [
+            shown_drawing(name) if name in DRAWINGS else image for name, image in zip(drawings, images, strict=True)
+        ]
 
     def publish(self, forms: dict[str, Any]) -> PracticeSet:
         return publish_practice(

@@ -17,7 +17,6 @@ from office.practice.permissions import attempt_for, project_to_practise, wanted
 from office.practice.rules.grading import fewest_right
 from office.practice.selectors.practising import (
     PracticeState,
-    examples_of,
     items_of,
     needed_of,
     practice_states,
@@ -45,14 +44,13 @@ def practice_show(request: HttpRequest, slug: str) -> HttpResponse:
         if state is not None:
             found.setdefault((state.practice.pk, state.language_id), (language, state))
     languages = Language.objects.in_bulk({state.language_id for _language, state in found.values()})
-    totals = examples_of({state.practice.pk for _language, state in found.values()})
     rows = [
         {
             "state": state,
             "working": working,
             "language": languages[state.language_id],
-            "total": (total := totals[state.practice.pk, state.language_id]),
-            "needed": fewest_right(total=total, pass_percent=state.practice.pass_percent),
+            "total": state.total,
+            "needed": fewest_right(total=state.total, pass_percent=state.practice.pass_percent),
         }
         for working, state in found.values()
     ]
@@ -79,7 +77,7 @@ def attempt_show(request: HttpRequest, attempt_id: int) -> HttpResponse:
     user = user_of(request)
     attempt = attempt_for(user, attempt_id)
     items = items_of(attempt)
-    answers = {answer.item_id: answer for answer in attempt.answers.select_related("item")}
+    answers = {answer.item_id: answer for answer in attempt.answers.all()}
     following = next((item for item in items if item.pk not in answers), None)
     context = {
         "attempt": attempt,
@@ -109,7 +107,7 @@ def attempt_show(request: HttpRequest, attempt_id: int) -> HttpResponse:
     before = next((item for item in items if str(item.position) == asked and item.pk in answers), None)
     if before is not None:
         answer = answers[before.pk]
-        context["answer"] = shown_answer(attempt, answer, shown_item(attempt, before, items, user))
+        context["answer"] = shown_answer(attempt, answer, items, user)
         context["faults"] = faults_of(attempt, before, answer.answer) if context["is_writing"] else []
         context["is_last"] = following is None
     elif following is not None:

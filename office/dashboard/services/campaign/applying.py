@@ -84,7 +84,7 @@ def _change_of(
     project: Project | None, campaign: Mapping[str, Any], names: CampaignNames, *, slug: str, by: User, now: datetime
 ) -> CampaignChange:
     said = campaign["project"]
-    about = {"name": said["name"], "description": said["description"]}
+    about: dict[str, Any] = {"name": said["name"], "description": said["description"]}
     if project is not None:
         change = CampaignChange(project, names, by, now)
         before = {"name": project.name, "description": project.description}
@@ -92,6 +92,7 @@ def _change_of(
             rename_project(project=project, **about, **change.who)
         return change
     change = CampaignChange(Project(), names, by, now, is_new=True)
-    change.project = projects.create_empty_project(creator=by, slug=slug or said.get("slug", ""), now=now, **about)
+    about |= {"slug": slug or said.get("slug", ""), "has_beginnings": "practice" not in campaign}
+    change.project = projects.create_empty_project(creator=by, now=now, **about)
     change.added("project", said["name"])
     return change

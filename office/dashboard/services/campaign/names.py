@@ -59,7 +59,7 @@ class CampaignNames:
 
     def _of_examples(self, path: str, part: Mapping[str, Any]) -> Iterator[str]:
         examples = part.get("examples", [])
-        named = {one["image"] for one in examples}
+        named = {one["image"] for one in examples if "image" in one}
         entries = CollectionImage.objects.filter(collection__in=self.collections.values(), key__in=named)
         for entry in entries.select_related("image", "collection"):
             self.images[entry.collection.slug, entry.key] = entry.image
@@ -70,7 +70,9 @@ class CampaignNames:
             collection = example.get("collection", "")
             if collection and collection not in self.collections:
                 yield from self._unknown(f"{where}.collection", [collection])
-            elif (collection, example["image"]) not in self.images:
+            elif ("drawing" in example) == ("image" in example):
+                yield missing(f"{where}.image", _("the key of an image of this collection"))
+            elif "image" in example and (collection, example["image"]) not in self.images:
                 yield wrong(f"{where}.image", example["image"], _("the key of an image of this collection"))
 
     def _unknown(self, path: str, names: list[str]) -> Iterator[str]:

@@ -69,5 +69,5 @@ def _example(change: CampaignChange, said: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a stored example."""
     fields = {name: value for name, value in said.items() if name not in ("collection", "image", "language")}
     fields |= {name: SEPARATORS[name].join(value) for name, value in fields.items() if name in SEPARATORS}
-    image = change.names.images[said.get("collection", ""), said["image"]]
+    image = change.names.images[said.get("collection", ""), said["image"]] if "image" in said else None
     return fields | {"image": image, "language": change.names.languages[said["language"]]}

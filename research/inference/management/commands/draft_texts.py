@@ -19,13 +19,13 @@ from research.inference.backends.captioners import GeneratedCaption
 from research.inference.management.arguments import LoadedTranslation, add_translator_arguments, load_translator
 from research.inference.services.captioning import translated_texts
 
-MARKDOWN = re.compile(r"^(\s*(?:#{1,6}|[-*>]|\d+\.)?\s*)(.*?)(\s*)$")
+MARKDOWN = re.compile(r"^(\s*(?:#{1,6}|[-*>=]|\d+\.)?\s*)(.*?)(\s*)$")
 
 
 class Command(BaseCommand):
     help = (
-        "Draft translations of a project's English consent text, guidelines and instructions. Nobody sees a draft "
-        "before a manager has published it. Languages that have a translation of the newest version are left alone."
+        "Draft translations of a project's English texts. Nobody sees a draft before a manager has published it. "
+        "Languages that have a translation of the newest version are left alone."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -68,9 +68,9 @@ class Command(BaseCommand):
 
 
 def _translated(body: str, tag: str, translator: LoadedTranslation) -> tuple[str, int]:
-    """Translate line by line, so that headings and lists stay; lines that fail stay as they are, and so do markers."""
+    """Translate line by line, so that headings and lists stay; lines that fail, have no words or are markers stay."""
     parts = [
-        (line, "", "") if is_marker(line) else match.groups()
+        (line, "", "") if is_marker(line) or not any(map(str.isalpha, line)) else match.groups()
         for line in body.splitlines()
         if (match := MARKDOWN.match(line))
     ]
