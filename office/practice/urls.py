@@ -18,5 +18,6 @@ urlpatterns = [
         managing.attempt_forgive,
         name="attempt-forgive",
     ),
+    path(f"{MANAGED}/<str:kind>/switch/", managing.practice_switch, name="practice-switch"),
     path(f"{MANAGED}/<str:kind>/", managing.practice_edit, name="practice-edit"),
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 
 from django.db import transaction
@@ -13,13 +13,13 @@ from core.images.models import Image
 from core.languages.models import Language
 from core.languages.rules.registry import ENGLISH
 from core.people.defaults import default_text
-from core.people.models import Project, User
+from core.people.models import Project, TextTranslation, User
 from core.people.services import audit_log
 from office.practice.models import PracticeItem, PracticeKind, PracticeSet
 from office.practice.rules.beginning import FIRST_EXAMPLES, PASS_PERCENT, TRIES
 from office.practice.rules.texts import read_text
 from office.practice.selectors.practising import images_in_work
-from office.practice.selectors.texts import TEXT_KINDS
+from office.practice.selectors.texts import TEXT_KINDS, original_text
 
 
 class StalePracticeError(Exception):
@@ -88,6 +88,8 @@ def publish_practice(
         PracticeItem.objects.bulk_create(
             PracticeItem(practice=made, position=position, **vars(item)) for position, item in enumerate(items, start=1)
         )
+        if last:
+            _keep_translations(last, made)
         audit_log.record(
             project=project,
             action="practice.published",
@@ -97,6 +99,39 @@ def publish_practice(
             details={"version": made.version, "examples": len(items), "asks_again": asks_again},
         )
     return made
+
+
+def switch_practice(*, practice: PracticeSet, is_required: bool, by: User, now: datetime) -> PracticeSet:
+    """Publish the same examples again, so that people have to pass them or need not.
+
+    Raises StalePracticeError: there is a newer version. Raises ImageInWorkError.
+    """
+    columns = [field.name for field in fields(NewItem)]
+    items = practice.items.select_related("image", "language").order_by("position")
+    return publish_practice(
+        project=practice.project,
+        kind=PracticeKind(practice.kind),
+        items=[NewItem(**{name: getattr(item, name) for name in columns}) for item in items],
+        is_required=is_required,
+        pass_percent=practice.pass_percent,
+        tries=practice.tries,
+        after=practice.version,
+        by=by,
+        now=now,
+    )
+
+
+def _keep_translations(last: PracticeSet, made: PracticeSet) -> None:
+    """Let the newest published translations hold for a version whose words are the same."""
+    before, after = (original_text(one, one.items.order_by("position")) for one in (last, made))
+    if before is None or after is None or before.body != after.body:
+        return
+    published = TextTranslation.objects.filter(
+        project=made.project_id, kind=TEXT_KINDS[made.kind], version=last.version, published_at__isnull=False
+    ).order_by("revision")
+    for translation in {one.language_id: one for one in published}.values():
+        translation.pk, translation._state.adding, translation.version = None, True, made.version
+        translation.save()
 
 
 def begin_practice(*, project: Project, by: User, now: datetime) -> None:

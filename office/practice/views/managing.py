@@ -26,7 +26,7 @@ from office.practice.selectors import managing as selectors
 from office.practice.selectors.practising import items_of, needed_of, shown_answer, shown_drawing
 from office.practice.selectors.texts import newest_set
 from office.practice.services.attempts import allow_another_try
-from office.practice.services.sets import ImageInWorkError, StalePracticeError, publish_practice
+from office.practice.services.sets import ImageInWorkError, StalePracticeError, publish_practice, switch_practice
 
 
 @require_safe
@@ -58,6 +58,20 @@ def practice_edit(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
         messages.success(request, _("Version %(version)d is now in use.") % {"version": made.version})
         return redirect("practice:practice-list", slug)
     return editor.page(forms, status=409)
+
+
+@require_POST
+def practice_switch(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
+    """Switch the newest practice on or off, whichever `on` asks for. Repeating it changes nothing."""
+    project = project_for(user_of(request), slug, Role.MANAGER)
+    practice = newest_set(project, kind)
+    if practice is None:
+        raise Http404(_("There is no such page."))
+    is_required = request.POST.get("on") == "1"
+    if practice.is_required != is_required:
+        with RefusalsShown(request, ImageInWorkError, StalePracticeError):
+            switch_practice(practice=practice, is_required=is_required, by=user_of(request), now=timezone.now())
+    return redirect("practice:practice-list", slug)
 
 
 @require_safe
