@@ -14,6 +14,7 @@ from core.images.forms import ChosenImages
 from core.images.models import Image
 from core.languages.models import Language
 from core.languages.rules.registry import ENGLISH
+from core.people.rules.consent_parts import PartsError, checked_parts
 
 MAX_TEXT_CHARACTERS = 50_000
 MAX_CAPTION_CHARACTERS = 1_000
@@ -25,7 +26,10 @@ class GuidelinesForm(forms.Form):
         label=_("For rating"),
         max_length=MAX_TEXT_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 16, "dir": "auto"}),
-        help_text=_("Shown to everybody who rates captions. You can use Markdown."),
+        help_text=_(
+            "Shown to everybody who rates captions. You can use Markdown. Only those who then write captions read what "
+            "is between a line {FOR annotator} and a line {END}."
+        ),
     )
     writing = forms.CharField(
         label=_("For writing"),
@@ -67,10 +71,10 @@ class GuidelinesForm(forms.Form):
         return form
 
     def clean_rating(self) -> str:
-        return _lines(self.cleaned_data["rating"])
+        return _text(self.cleaned_data["rating"])
 
     def clean_writing(self) -> str:
-        return _lines(self.cleaned_data["writing"])
+        return _text(self.cleaned_data["writing"])
 
 
 class ExampleForm(forms.Form):
@@ -105,6 +109,11 @@ def stored_examples(last: Guidelines) -> list[dict[str, Any]]:
     return list(examples.values(*ExampleForm.base_fields))
 
 
-def _lines(text: str) -> str:
+def _text(typed: str) -> str:
     """Normalise line ends: browsers differ in them, and every line would count as a change."""
-    return text.replace("\r\n", "\n").strip() + "\n"
+    text = typed.replace("\r\n", "\n").strip() + "\n"
+    try:
+        checked_parts(text)
+    except PartsError as error:
+        raise forms.ValidationError(str(error)) from error
+    return text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet
@@ -131,6 +131,9 @@ def part_of(guidelines: Guidelines, part: TextKind) -> OriginalText:
     return OriginalText(guidelines.version, getattr(guidelines, part))
 
 
-def shown_part(guidelines: Guidelines, part: TextKind, *, wants_original: bool = False) -> ShownText:
-    """Return rating or writing in the language of the page."""
-    return shown_text(guidelines.project, part, part_of(guidelines, part), wants_original=wants_original)
+def shown_part(
+    guidelines: Guidelines, part: TextKind, *, roles: Collection[str] | None, wants_original: bool = False
+) -> ShownText:
+    """Return rating or writing in the language of the page, as people with `roles` read it; all of it without them."""
+    original = part_of(guidelines, part)
+    return shown_text(guidelines.project, part, original, roles=roles, wants_original=wants_original)

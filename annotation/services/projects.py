@@ -21,6 +21,7 @@ from core.images.services.collections import give_collection
 from core.languages.models import Language
 from core.people.defaults import default_text
 from core.people.models import Project, TextKind, User
+from core.people.rules.consent_parts import checked_parts
 from core.people.services import audit_log
 from core.people.services.members import create_project as create_room
 from core.people.services.members import give_beginnings
@@ -245,8 +246,10 @@ def publish_guidelines(
     - `rounds`: rounds that change to it, of those that are not decided; all of them where None.
     - `after`: the version that it was made from.
 
-    Raises StaleGuidelinesError: `after` is not the newest version.
+    Raises StaleGuidelinesError: `after` is not the newest version. Raises PartsError.
     """
+    for text in (rating, writing):
+        checked_parts(text)
     with transaction.atomic():
         undecided = Round.objects.filter(project=project).exclude(state__in=DECIDED)
         if rounds is not None:

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.forms.guidelines import ExampleForms, GuidelinesForm, stored_examples
 from annotation.models import Guidelines
-from annotation.rules.word_diff import word_diff
+from annotation.rules.word_diff import TextPiece, word_diff
 from annotation.selectors import guidelines as selectors
 from annotation.services.projects import StaleGuidelinesError, publish_guidelines
 from annotation.views.shared import kept_away, number_sent
@@ -22,6 +22,8 @@ from core.images.views.editors import ExamplesEditor
 from core.people.models import Project, Role, TextKind
 from core.people.permissions import has_role, project_for
 from core.people.requests import RefusalsShown, user_of
+from core.people.rules.consent_parts import text_for
+from core.people.rules.roles import OVERSEERS
 
 
 @require_safe
@@ -30,17 +32,18 @@ def guidelines_show(request: HttpRequest, slug: str) -> HttpResponse:
     shown, before = _version(request, project, "version"), _version(request, project, "before")
     if shown is None:
         shown = Guidelines.objects.filter(project=project).latest("version")
-    original = request.GET.get("text") == "original"
+    readers = _readers(request, project)
+    read: dict[str, Any] = {"roles": readers, "wants_original": request.GET.get("text") == "original"}
     context = {
         "project": project,
         "guidelines": shown,
-        "rating_text": selectors.shown_part(shown, TextKind.RATING, wants_original=original),
-        "writing_text": selectors.shown_part(shown, TextKind.WRITING, wants_original=original),
+        "rating_text": selectors.shown_part(shown, TextKind.RATING, **read),
+        "writing_text": selectors.shown_part(shown, TextKind.WRITING, **read),
         "examples": selectors.examples_for(shown, user_of(request)),
         "versions": selectors.versions_of(project),
         "before": before,
-        "rating_changes": word_diff(before.rating, shown.rating) if before else [],
-        "writing_changes": word_diff(before.writing, shown.writing) if before else [],
+        "rating_changes": _changes(before.rating, shown.rating, readers) if before else [],
+        "writing_changes": _changes(before.writing, shown.writing, readers) if before else [],
         "decides": has_role(request.user, project, Role.MANAGER),
     }
     return render(request, "annotation/guidelines.html", context)
@@ -85,6 +88,21 @@ class _GuidelinesEditor(ExamplesEditor):
             by=user_of(self.request),
             now=timezone.now(),
         )
+
+
+def _readers(request: HttpRequest, project: Project) -> set[str] | None:
+    """Return as what somebody reads the guidelines; None for managers and researchers, who see the parts of all.
+
+    A link from captions to rate asks for what reviewers read, also for those who write in other rounds.
+    """
+    if request.GET.get("for") == Role.RATER:
+        return {Role.RATER}
+    roles = set(project.memberships.filter(user=user_of(request)).values_list("role", flat=True))
+    return roles if roles.isdisjoint(OVERSEERS) else None
+
+
+def _changes(before: str, after: str, roles: set[str] | None) -> list[TextPiece]:
+    return word_diff(before, after) if roles is None else word_diff(text_for(before, roles), text_for(after, roles))
 
 
 def _version(request: HttpRequest, project: Project, name: str) -> Guidelines | None:

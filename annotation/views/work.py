@@ -54,7 +54,7 @@ from core.allocation.selectors import end_of, with_outlooks
 from core.allocation.views import WorkAddresses, active_ms_of, explains_refusals, resume_view, save_view, says_where
 from core.conversation.services import MessageRefusedError
 from core.images.selectors import served_image
-from core.people.models import TextKind
+from core.people.models import Role, TextKind
 from core.people.requests import RefusalsShown, user_of
 
 CAPTIONS = WorkAddresses(work="annotation:work-show", batch="annotation:batch-show")
@@ -207,7 +207,7 @@ def _page(request: HttpRequest, caption: Caption, status: int = 200, **more: Any
     context = {
         "page": page,
         "language": page.language,
-        "writing": shown_part(caption.round.guidelines, TextKind.WRITING),
+        "writing": shown_part(caption.round.guidelines, TextKind.WRITING, roles=[Role.ANNOTATOR]),
         **more,
     }
     return render(request, "annotation/rewrite.html", context, status=status)

@@ -101,6 +101,14 @@ class TestPublishing:
         assert AuditEntry.objects.filter(action="guidelines.published").count() == 1
 
 
+    def test_a_part_without_an_end_is_refused_on_the_page(self, round):
+        address = reverse("annotation:guidelines-edit", args=[round.project.slug])
+        said = {"rating": "x\n{FOR annotator}\ny", "writing": "z", "after": "1", "publish": "on"}
+        answer = client_of(round.project.created_by).post(address, said)
+        assert "Line 2: this part has no end" in answer.content.decode()
+        assert Guidelines.objects.filter(project=round.project).count() == 1
+
+
 @pytest.mark.django_db
 class TestWhoSeesAnExample:
     """Whoever has its image in hand does not, nor who may yet write about it in the language of its caption."""

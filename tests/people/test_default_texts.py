@@ -16,7 +16,7 @@ from annotation.services.projects import create_empty_project, publish_guideline
 from core.languages.rules.registry import LANGUAGES
 from core.people.defaults import WRITING_MARKS, default_text
 from core.people.models import Consent, Project, Role, TextKind, TextTranslation
-from core.people.rules.consent_parts import is_marker
+from core.people.rules.consent_parts import checked_parts, is_marker, text_for, without_markers
 from core.people.rules.review_links import DAYS, SECONDS_PER_DAY, link_token
 from core.people.selectors.texts import MACHINE, TranslationState, has_gaps, originals_of, translation_rows
 from core.people.services.consent import give_consent
@@ -57,6 +57,16 @@ def test_the_text_is_in_every_language_with_the_same_parts(kind: TextKind) -> No
     assert len({default_text(kind, one.tag) for one in LANGUAGES}) == len(LANGUAGES) == 36
 
 
+def test_reviewers_read_nothing_of_a_second_screen_in_any_language() -> None:
+    for one in LANGUAGES:
+        whole = default_text("rating", one.tag)
+        [*_others, annotators, _end] = checked_parts(whole)
+        assert (annotators.roles, annotators.lines[0][:3]) == (("annotator",), "## "), one.tag
+        assert text_for(whole, ["annotator"]) == without_markers(whole)
+        assert text_for(whole, ["rater"]) + "\n".join(annotators.lines) + "\n" == without_markers(whole)
+    assert "screen" not in text_for(default_text("rating"), ["rater"])
+
+
 def test_the_consent_text_says_in_full_what_is_noted_while_a_caption_is_written() -> None:
     assert f"- {WRITING_MARKS}\n" in default_text("consent")
 
@@ -74,6 +84,45 @@ def test_people_read_the_guidelines_in_their_language_with_the_names_of_its_butt
     with translation.override(TELUGU):
         assert f"<strong>{Rating.EXCELLENT.label}</strong>" in page
     assert not PLACEHOLDER.search(page)
+
+
+@pytest.mark.parametrize("code", ["en", TELUGU])
+def test_reviewers_and_annotators_read_each_their_own_guidelines(project: Project, code: str) -> None:
+    ending = default_text("rating", code).partition("{FOR annotator}\n## ")[2].partition("\n")[0]
+    annotator, rater = (
+        client_of(join_project(project, make_user(role.value), role)) for role in (Role.ANNOTATOR, Role.RATER)
+    )
+    address = reverse("annotation:guidelines-show", args=[project.slug])
+
+    def page(client: Client, query: str = "") -> str:
+        return client.get(address + query, headers={"accept-language": code}).content.decode()
+
+    assert ending in page(annotator)
+    assert ending not in page(rater)
+    assert ending not in page(annotator, "?for=rater"), "before they rate what others wrote"
+    assert "{FOR annotator}" in page(client_of(project.created_by))
+
+
+def test_reviewers_see_what_changed_in_what_they_read(project: Project) -> None:
+    rating = f"Look twice.\n\n{default_text('rating')}"
+    publish_guidelines(project=project, rating=rating, writing="x", by=project.created_by, now=NOW)
+    rater = client_of(join_project(project, make_user("ria"), Role.RATER))
+    address = reverse("annotation:guidelines-show", args=[project.slug])
+    page = rater.get(address, {"version": 2, "before": 1}).content.decode()
+    assert "<ins>Look twice." in page
+    assert "second screen" not in page
+
+
+def test_guidelines_from_before_there_were_parts_are_read_as_they_were(project: Project) -> None:
+    project.guidelines.update(rating=without_markers(default_text("rating")))
+    reader = client_of(join_project(project, make_user("asha")))
+    page = page_of(reader, "annotation:guidelines-show", project.slug)
+    assert page.count('<div class="prose" lang="te"') == 2
+    address = reverse("people:text-translate", args=[project.slug, "rating", TELUGU])
+    manager = client_of(project.created_by)
+    body = manager.get(address).context["form"]["body"].value()
+    assert body == without_markers(default_text("rating", TELUGU))
+    assert manager.post(address, {"version": "1", "body": body, "do": "publish"}).status_code == 302
 
 
 def test_a_text_that_was_changed_is_read_in_the_language_it_was_written_in(project: Project) -> None:

@@ -1,4 +1,4 @@
-"""Parts of a consent text that only people with some roles read: from a line {FOR annotator, rater} to a line {END}."""
+"""Parts of a text that only people with some roles read: from a line {FOR annotator, rater} to a line {END}."""
 
 from __future__ import annotations
 
@@ -109,6 +109,11 @@ def text_for(body: str, roles: Collection[str]) -> str:
     """Return what people with `roles` read of a text."""
     read = (part for part in _parts(body) if not part.roles or not {*roles}.isdisjoint(part.roles))
     return "\n".join(line for part in read for line in part.lines)
+
+
+def without_markers(body: str) -> str:
+    """Return all of a text, as it was before it had parts."""
+    return "\n".join(line for line in body.split("\n") if not is_marker(line))
 
 
 def with_markers(body: str) -> str:

@@ -27,6 +27,7 @@ from core.people.rules.consent_parts import (
     has_parts,
     text_for,
     with_markers,
+    without_markers,
 )
 from core.people.rules.markdown import to_html
 from core.people.rules.placeholders import filled
@@ -74,7 +75,7 @@ def register(
     newest: Callable[[Project], OriginalText | None],
     names: Names = dict,
     *,
-    check: Check = lambda original, body: None,
+    check: Check = check_parts,
     help: Promise | str = "",
 ) -> None:
     """Register where the newest version of a kind of text stands, and what buttons call what is in braces in it.
@@ -146,7 +147,7 @@ def _consent(project: Project) -> OriginalText | None:
     return original_consent(text) if text else None
 
 
-register(TextKind.CONSENT, _consent, check=check_parts)
+register(TextKind.CONSENT, _consent)
 
 
 def filled_text(kind: TextKind, body: str, values: Mapping[str, str], *, roles: Collection[str] | None = None) -> str:
@@ -167,10 +168,11 @@ def english_text(kind: TextKind, body: str, values: Mapping[str, str]) -> str:
 def is_default(kind: TextKind, body: str) -> bool:
     """Return whether nobody has changed the text that projects begin with.
 
-    Older projects have it with the English names of levels filled in.
+    Older projects have it without parts, or with the English names of levels filled in.
     """
     default = defaults.default_text(kind)
-    return body.split() in (default.split(), english_text(kind, default, {}).split())
+    whole = without_markers(default)
+    return body.split() in [text.split() for text in (default, whole, english_text(kind, whole, {}))]
 
 
 def translation_of(
@@ -195,6 +197,8 @@ def _default_translation(original: OriginalText, **about: Any) -> TextTranslatio
     if tag == ENGLISH or not is_default(about["kind"], original.body):
         return None
     body = defaults.default_text(about["kind"], tag)
+    if not has_parts(original.body):
+        body = without_markers(body)
     return TextTranslation(**about, body=body, drafted_by=MACHINE) if body else None
 
 

@@ -51,14 +51,10 @@ def _publish_consent(change: CampaignChange, wanted: Mapping[str, Any]) -> int:
 
 
 def _publish_guidelines(change: CampaignChange, wanted: Mapping[str, Any]) -> int:
-    made = publish_guidelines(
-        project=change.project,
-        rating=wanted["rating"],
-        writing=wanted["writing"],
-        examples=[GuidelineExample(**_example(change, one)) for one in wanted["examples"]],
-        **change.who,
-    )
-    return made.version
+    examples = [GuidelineExample(**_example(change, one)) for one in wanted["examples"]]
+    said = {"rating": wanted["rating"], "writing": wanted["writing"], "examples": examples}
+    with refusals_at("guidelines"):
+        return publish_guidelines(project=change.project, **said, **change.who).version
 
 
 def _publish_instructions(change: CampaignChange, wanted: Mapping[str, Any]) -> int:
