@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from core.allocation.models import Assignment, Batch, LeasedBatch, Pool, Task
 from core.images.models import Collection, Image
 from core.languages.models import Language
-from core.people.models import Project
+from core.people.models import Project, TextTranslation
 from crosslens_metrics.scales import SCALES, SEVEN_POINTS, ScaleLevel
 from research.inference.models import CaptioningModel, ModelCaption
 from research.selection.rules.image_filters import MAX_FILTER_CHARACTERS
@@ -206,6 +206,10 @@ class JudgingBatch(LeasedBatch):
     instructions_language = models.CharField(
         max_length=35, blank=True, help_text="What they were shown in when it was taken; empty for the original."
     )
+    instructions_translation = models.ForeignKey(
+        TextTranslation, on_delete=models.PROTECT, null=True, blank=True, related_name="+",
+        help_text="What was shown of them; empty for the original.",
+    )  # fmt: skip
 
     shown_above = ("comparison__project", "comparison__language", "instructions")
     left_out = ("instructions__body", "comparison__project__description")

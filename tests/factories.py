@@ -17,7 +17,17 @@ from annotation.services.rounds import create_round
 from core.images.models import Collection, CollectionImage, Image
 from core.jobs.models import JobState
 from core.languages.models import Language
-from core.people.models import Consent, ConsentText, LanguageLevel, LanguageSkill, Membership, Project, Role, User
+from core.people.models import (
+    Consent,
+    ConsentText,
+    LanguageLevel,
+    LanguageSkill,
+    Membership,
+    Project,
+    Role,
+    TextTranslation,
+    User,
+)
 from crosslens_metrics.word_vectors import TableWriter
 from gapgame.models import (
     GapItem,
@@ -67,6 +77,13 @@ def join_project(project: Project, user: User, role: Role = Role.ANNOTATOR, *, n
     Membership.objects.create(project=project, user=user, role=role)
     Consent.objects.create(text=project.consent_texts.latest("version"), user=user, given_at=now)
     return user
+
+
+def make_translation(project: Project, *, language: str, **fields: Any) -> TextTranslation:
+    """A published translation of a text; of what is read for rating, unless `fields` say another kind."""
+    values: dict[str, Any] = {"kind": "rating", "version": 1, "revision": 1, "body": language}
+    values |= {"saved_at": NOW, "published_at": NOW}
+    return TextTranslation.objects.create(project=project, language=make_language(language), **(values | fields))
 
 
 def make_image(content: str | None = None, **fields: Any) -> Image:

@@ -105,6 +105,9 @@ class StoredCaption(NamedTuple):
     warnings: str
     guidelines__version: int
     item__batch__guidelines_language: str | None
+    item__batch__rating_translation__revision: int | None
+    item__batch__writing_translation__language: str | None
+    item__batch__writing_translation__revision: int | None
     submitted_at: str
     item__batch_id: Any
     item__position: int | None
@@ -137,6 +140,10 @@ class CaptionRow(NamedTuple):
     def guidelines_language(self) -> str | None:
         return self.stored.item__batch__guidelines_language or None
 
+    @property
+    def guidelines_revision(self) -> int | None:
+        return self.stored.item__batch__rating_translation__revision
+
 
 class VerdictRow(NamedTuple):
     """A rating of a caption by somebody other than its author."""
@@ -146,6 +153,7 @@ class VerdictRow(NamedTuple):
     rating: str
     guidelines_version: int
     guidelines_language: str | None
+    guidelines_revision: int | None
     rating_ms: int | None
     rated_on: str
 
@@ -169,6 +177,8 @@ AUTHORS_SINCE = 4
 """The first format whose shares have intervals over authors."""
 CROISSANT_SINCE = 5
 """The first format with croissant.json."""
+TRANSLATIONS_SINCE = 6
+"""The first format that has the translations of the guidelines that were shown."""
 
 
 def stored_name(name: str) -> Callable[[CaptionRow], Any]:
@@ -181,6 +191,8 @@ LANGUAGE = "BCP-47 tag of the language."
 ANNOTATOR = "Pseudonym of the author, in this release alone; null if the caption came from a file."
 GUIDELINES = "Version of the guidelines that was shown, as in guidelines/; null where none was."
 GUIDELINES_LANGUAGE = "Language of the translation that was shown of them; null for the original, and where none was."
+GUIDELINES_REVISION = "Revision of that translation of what is for rating, as in guidelines/."
+WRITING_LANGUAGE = "Language of the translation that was shown of what is for writing; null as well."
 ENGLISH_MODEL = "Model whose English caption was rated before, then hidden."
 ENGLISH_CAPTION = "That English caption."
 VERIFIED_AS = "What several raters together made of it; null where it was not drawn for that, or lacks ratings."
@@ -227,6 +239,17 @@ CAPTIONS: tuple[ReleaseColumn[CaptionRow], ...] = (
         DAY,
         lambda row: day_of(row.stored.submitted_at),
         "Day on which it was submitted, or read from its file (UTC).",
+    ),
+)
+WRITING: tuple[ReleaseColumn[CaptionRow], ...] = (
+    ReleaseColumn(
+        "writing_language", TEXT, stored_name("item__batch__writing_translation__language"), WRITING_LANGUAGE
+    ),
+    ReleaseColumn(
+        "writing_revision",
+        NUMBER,
+        stored_name("item__batch__writing_translation__revision"),
+        "Revision of that translation.",
     ),
 )
 VERDICTS: tuple[ReleaseColumn[VerdictRow], ...] = (
@@ -333,7 +356,10 @@ def tables_of(*, format: int, has_coordinates: bool) -> Mapping[str, tuple[Relea
     tables = {**TABLES, "images": (*IMAGES[:at], region, *more, *IMAGES[at + 1 :])}
     if format < LANGUAGES_SINCE:
         return tables
-    return {name: tuple(_with_languages(columns)) for name, columns in tables.items()}
+    tables = {name: tuple(_with_languages(columns)) for name, columns in tables.items()}
+    if format < TRANSLATIONS_SINCE:
+        return tables
+    return {name: tuple(_with_revisions(name, columns)) for name, columns in tables.items()}
 
 
 def _with_languages(columns: Iterable[ReleaseColumn[Any]]) -> Iterator[ReleaseColumn[Any]]:
@@ -341,6 +367,15 @@ def _with_languages(columns: Iterable[ReleaseColumn[Any]]) -> Iterator[ReleaseCo
         yield column
         if column.name == "guidelines_version":
             yield ReleaseColumn("guidelines_language", TEXT, lambda row: row.guidelines_language, GUIDELINES_LANGUAGE)
+
+
+def _with_revisions(table: str, columns: Iterable[ReleaseColumn[Any]]) -> Iterator[ReleaseColumn[Any]]:
+    for column in columns:
+        yield column
+        if column.name == "guidelines_language":
+            yield ReleaseColumn("guidelines_revision", NUMBER, lambda row: row.guidelines_revision, GUIDELINES_REVISION)
+            if table == "captions":
+                yield from WRITING
 
 
 SHARES = ("good", "medium", "bad", "not_enough_info")

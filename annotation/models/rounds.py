@@ -13,7 +13,7 @@ from django.utils.translation import pgettext_lazy
 from core.allocation.models import LeasedBatch, Pool
 from core.images.models import Collection, Image
 from core.languages.models import Language
-from core.people.models import Project
+from core.people.models import Project, TextTranslation
 from research.inference.models import CaptioningModel
 
 
@@ -183,6 +183,10 @@ class RoundBatch(LeasedBatch):
     guidelines_language = models.CharField(
         max_length=35, blank=True, help_text="What they were shown in when it was taken; empty for the original."
     )
+    rating_translation = models.ForeignKey(
+        TextTranslation, on_delete=models.PROTECT, null=True, blank=True, related_name="+",
+        help_text="What was shown of them for rating; empty for the original.",
+    )  # fmt: skip
     submitted_at = models.DateTimeField(null=True, blank=True)
 
     shown_above = ("round__project", "round__language", "round__verifies", "guidelines")

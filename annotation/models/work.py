@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.models.rounds import Rating, Round, RoundBatch
 from core.allocation.models import Assignment, Batch, Task
 from core.images.models import Image
+from core.people.models import TextTranslation
 from research.inference.models import ModelCaption
 
 
@@ -45,6 +46,10 @@ class CaptionBatch(RoundBatch):
     round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="batches")
     stage = models.CharField(max_length=9, choices=Stage.choices, default=Stage.RATE)
     writing_opened_at = models.DateTimeField(null=True, blank=True)
+    writing_translation = models.ForeignKey(
+        TextTranslation, on_delete=models.PROTECT, null=True, blank=True, related_name="+",
+        help_text="What was shown of the guidelines for writing; empty for the original.",
+    )  # fmt: skip
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [

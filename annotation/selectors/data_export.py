@@ -47,7 +47,7 @@ def data_export(person: User) -> Iterator[ExportPart]:
     yield ExportPart(
         "batches",
         _("Batches of images that you took to rate and describe."),
-        _batches(CaptionBatch.objects.all(), person, "writing_opened_at", "stage"),
+        _batches(CaptionBatch.objects.all(), person, "writing_opened_at", "stage", **_WRITING),
     )
     yield ExportPart(
         "images",
@@ -100,7 +100,13 @@ def data_export(person: User) -> Iterator[ExportPart]:
     )
 
 
-def _batches(batches: QuerySet[Any], person: User, *columns: str) -> QuerySet[Any, Any]:
+_WRITING = {
+    "writing_language": F("writing_translation__language"),
+    "writing_revision": F("writing_translation__revision"),
+}
+
+
+def _batches(batches: QuerySet[Any], person: User, *columns: str, **more: F) -> QuerySet[Any, Any]:
     return (
         batches.filter(lease__person=person)
         .order_by("lease__taken_at", "pk")
@@ -109,6 +115,8 @@ def _batches(batches: QuerySet[Any], person: User, *columns: str) -> QuerySet[An
             "guidelines_language",
             *columns,
             guidelines_version=F("guidelines__version"),
+            guidelines_revision=F("rating_translation__revision"),
+            **more,
             **LEASE_COLUMNS,
             **_of_round("round"),
         )

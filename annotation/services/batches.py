@@ -44,7 +44,7 @@ from core.allocation.services.kinds import check_in_time, credible_ms
 from core.allocation.services.lifecycle import finish_batch
 from core.allocation.services.locks import FreeTasks
 from core.compiled_query import CompiledQuery, save_columns
-from core.people.models import User
+from core.people.models import TextKind, User
 from core.people.selectors.texts import notes_writing_marks
 from crosslens_metrics.hidden_characters import visible_text
 
@@ -113,6 +113,7 @@ class CaptionBatchKind(RoundBatchKind[CaptionBatch]):
     model, task_model, row_model = CaptionBatch, CaptionTask, CaptionItem
     copied = ("image_id", "english_id")
     image, language = "caption_task__image", "caption_task__round__language"
+    parts = (TextKind.RATING, TextKind.WRITING)
     free_tasks = (
         FreeTasks(lambda person, project: previously_seen(person, project) | comes_to_nobody(project)),
         FreeTasks(

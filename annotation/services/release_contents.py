@@ -224,11 +224,12 @@ def _name(number: np.uint64) -> str:
     return f"{int(number):0{ID_DIGITS}x}"
 
 
-FORMAT = 5
+FORMAT = 6
 """Version of the files' format. A program that reads a release uses it to know what to expect.
 
 Earlier releases are built again in theirs. Since 2, images have their places and levels; since 4, the shares of
-quality have intervals over authors; since 5, croissant.json describes the files.
+quality have intervals over authors; since 5, croissant.json describes the files; since 6, guidelines have the
+translations that were shown.
 """
 
 

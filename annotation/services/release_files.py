@@ -291,8 +291,9 @@ class _CaptionWriter:
     def _put_verdicts(self, caption: tables.CaptionRow, verified: VerifiedCaption) -> None:
         about = self.contents.by_language[caption.language]
         unit = len(self.contents.captions)
-        for reviewer, rating, version, language, rating_ms, day in verified.rows:
-            self.verdicts.add(tables.VerdictRow(caption, reviewer, rating, version, language or None, rating_ms, day))
+        for reviewer, rating, version, language, revision, rating_ms, day in verified.rows:
+            shown = (version, language or None, revision)
+            self.verdicts.add(tables.VerdictRow(caption, reviewer, rating, *shown, rating_ms, day))
             about.reviewers.add(reviewer)
             self.contents.guidelines.add(version)
             self.contents.include_day(day)
@@ -305,14 +306,18 @@ class _CaptionWriter:
 
     def _verified(self, images: CollectionImages) -> dict[int, VerifiedCaption]:
         wanted = _verdicts(self.release, self.rounds).filter(caption__image__in=list(images.rows))
-        shown = ("batch__guidelines__version", "batch__guidelines_language")
+        shown = (
+            "batch__guidelines__version",
+            "batch__guidelines_language",
+            "batch__rating_translation__revision",
+        )
         fields = ("caption_id", "person_id", "rating", *shown, "rating_ms", "rated_at")
         by_caption: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
         places: dict[int, int] = {}
-        for caption, person, rating, version, language, rating_ms, rated, wanted_ratings in raw_rows(
+        for caption, person, rating, *read, rating_ms, rated, wanted_ratings in raw_rows(
             wanted, [*fields, "assignment__task__places"]
         ):
-            by_caption[caption].append((self.name_of.get(person), rating, version, language, rating_ms, day_of(rated)))
+            by_caption[caption].append((self.name_of.get(person), rating, *read, rating_ms, day_of(rated)))
             places[caption] = wanted_ratings
         verified = {}
         for caption, rows in by_caption.items():

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from django.db.models import Q
 from django.template.loader import render_to_string
+from django.utils import translation
 
 from annotation.formats import release_documents as documents
 from annotation.formats.archives import FileFacts
@@ -19,11 +22,13 @@ from annotation.formats.release_tables import (
     LEVELS,
     PLACES_SINCE,
     TABLES,
+    TRANSLATIONS_SINCE,
     csv_columns,
     quality_columns,
     tables_of,
 )
 from annotation.models import (
+    CaptionBatch,
     CaptionTask,
     GuidelineExample,
     Guidelines,
@@ -31,12 +36,14 @@ from annotation.models import (
     Round,
     RoundKind,
     RoundState,
+    VerificationBatch,
 )
 from annotation.rules.releases import LICENCES
 from annotation.services.release_contents import REASONS, LanguageContents, ReleaseChanges, ReleaseContents
 from core.images.models import CollectionImage
-from core.people.models import ConsentText, TextKind
-from core.people.selectors.texts import english_text
+from core.languages.rules.page_languages import code_of
+from core.people.models import ConsentText, TextKind, TextTranslation
+from core.people.selectors.texts import english_text, filled_text
 from crosslens_metrics.caption_stats import COLUMNS as STATISTICS
 from crosslens_metrics.quality import CaptionShare, QualityCounts, ordinal_alpha, quality_of
 from crosslens_metrics.reports.figures import percent_text
@@ -65,6 +72,7 @@ def write_texts(release: Release, folder: Path, contents: ReleaseContents, chang
     images = sorted(contents.image_licences.items())
     files = {
         **{f"guidelines/{version}.md": text for version, text in _guidelines(release, contents)},
+        **dict(_translations(release, contents)),
         **{
             f"consent/{text.version}.md": f"{english_text(TextKind.CONSENT, text.body, text.values).strip()}\n"
             for text in _consents(release)
@@ -251,6 +259,21 @@ def _guidelines(release: Release, contents: ReleaseContents) -> list[tuple[int, 
             )
         texts.append((guidelines.version, "\n\n".join(part.strip() for part in parts) + "\n"))
     return texts
+
+
+def _translations(release: Release, contents: ReleaseContents) -> Iterator[tuple[str, str]]:
+    """Yield the translations of guidelines that were shown, as people read them, with their names."""
+    if release.format < TRANSLATIONS_SINCE:
+        return
+    written = CaptionBatch.objects.filter(round__in=contents.rounds, submitted_at__lte=release.until)
+    rated = VerificationBatch.objects.filter(round__verifies__in=contents.rounds, submitted_at__lte=release.until)
+    shown = Q()
+    for batches, part in ((written, "rating"), (written, "writing"), (rated, "rating")):
+        shown |= Q(pk__in=batches.values(f"{part}_translation"))
+    for one in TextTranslation.objects.filter(shown):
+        with translation.override(code_of(one.language_id)):
+            text = filled_text(TextKind(one.kind), one.body, {})
+        yield f"guidelines/{one.version}.{one.kind}.{one.language_id}.{one.revision}.md", f"{text.strip()}\n"
 
 
 def _consents(release: Release) -> list[ConsentText]:

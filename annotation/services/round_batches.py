@@ -58,6 +58,8 @@ class RoundBatchKind(BatchKind[BatchT, Round]):
     """The path from a task to its image."""
     language: str
     """The path from a task to the language that is worked in."""
+    parts: tuple[TextKind, ...] = (TextKind.RATING,)
+    """What is read of the guidelines."""
 
     def held_back(self, project_id: int) -> Q:
         return is_held(project_id, self.image, self.language)
@@ -72,13 +74,19 @@ class RoundBatchKind(BatchKind[BatchT, Round]):
         check_still_qualified(person, work)
 
     def add_rows(self, work: Round, lease: Batch, assignments: list[Assignment], rng: Random) -> None:
-        read = part_of(work.guidelines, TextKind.RATING)
-        shown = kept_translation(project=work.project, kind=TextKind.RATING, original=read, now=lease.taken_at)
+        shown = {
+            f"{part.value}_translation": kept_translation(
+                project=work.project, kind=part, original=part_of(work.guidelines, part), now=lease.taken_at
+            )
+            for part in self.parts
+        }
+        rating = shown["rating_translation"]
         batch = self.model._default_manager.create(
             lease=lease,
             round=work,
             guidelines_id=work.guidelines_id,
-            guidelines_language=shown.language_id if shown else "",
+            guidelines_language=rating.language_id if rating else "",
+            **shown,
         )
         tasks = self.task_model.objects.in_bulk([one.task_id for one in assignments])
         self.row_model.objects.bulk_create(

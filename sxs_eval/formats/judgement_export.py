@@ -98,6 +98,7 @@ COLUMNS: Mapping[str, Callable[[JudgementRow], Any]] = {
     "why_not": lambda row: row.why_not,
     "instructions_version": lambda row: row.answer.get("version"),
     "instructions_language": lambda row: row.text("instructions_language"),
+    "instructions_revision": lambda row: row.answer.get("instructions_revision"),
     "scale": lambda row: row.comparison.scale,
     "batch": lambda row: row.text("batch"),
     "position": lambda row: row.answer.get("position"),
@@ -232,6 +233,7 @@ def _values(judged: QuerySet[Judgement], of: str) -> Iterator[Mapping[str, Any]]
         taken_at=F("batch__lease__taken_at"),
         version=F("batch__instructions__version"),
         instructions_language=F("batch__instructions_language"),
+        instructions_revision=F("batch__instructions_translation__revision"),
         **captions,
     ).iterator()
 

@@ -41,6 +41,7 @@ def _batches(person: User) -> QuerySet[Any, Any]:
         project_slug=F("comparison__project__slug"),
         language_tag=F("comparison__language"),
         instructions_version=F("instructions__version"),
+        instructions_revision=F("instructions_translation__revision"),
         **LEASE_COLUMNS,
     )
 

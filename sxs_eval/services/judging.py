@@ -128,6 +128,7 @@ class JudgingBatchKind(BatchKind[JudgingBatch, Comparison]):
             comparison=work,
             instructions=instructions,
             instructions_language=shown.language_id if shown else "",
+            instructions_translation=shown,
         )
         _lay_out(batch, lease.person, assignments, rng)
 

@@ -39,6 +39,7 @@ from tests.factories import (
     make_keyed_collection,
     make_project,
     make_round,
+    make_translation,
 )
 from tests.kept import kept
 from tests.memory import peak_of
@@ -142,7 +143,8 @@ class TestWhatIsInIt:
         round = make_round(images=1)
         ann = make_annotator(round, "ann")
         submit_captions(round, ann, "  Ein Bild in Gru\u0308n")
-        CaptionBatch.objects.update(guidelines_language="de")
+        read = make_translation(round.project, language="de", revision=2)
+        CaptionBatch.objects.update(guidelines_language="de", rating_translation=read)
         (row,) = rows(round.project)
         assert list(row) == list(COLUMNS)
         english = round.tasks.get().english
@@ -154,6 +156,9 @@ class TestWhatIsInIt:
             "author": pseudonym(round.project, ann.pk),
             "guidelines_version": 1,
             "guidelines_language": "de",
+            "guidelines_revision": 2,
+            "writing_language": "",
+            "writing_revision": None,
             "english_model": english.model.name,
             "english_caption": english.text,
             "english_rating": "GOOD",
@@ -237,6 +242,10 @@ class TestWhatIsInIt:
         assert pseudonym(Project(pk=7), 12) == "pe2e9402b9c97"
 
 
+def cell_of(value: object) -> str:
+    return "" if value is None else str(value)
+
+
 class TestCsv:
     def test_it_has_the_same_rows_as_jsonl_when_read_back(self, collection):
         typed = ["=1+1", "' quoted", 'say "hi"; x,y', " \ttab\nand line\r\nend ", "ａ＝", "平仮名"]
@@ -248,7 +257,7 @@ class TestCsv:
         assert tuple(next(reader)) == COLUMNS
         back = [dict(zip(COLUMNS, map(plain_cell, cells), strict=True)) for cells in reader]
         expected = [
-            {name: " ".join(value) if name == "warnings" else str(value) for name, value in row.items()}
+            {name: " ".join(value) if name == "warnings" else cell_of(value) for name, value in row.items()}
             for row in rows(round.project)
         ]
         assert back == expected

@@ -20,6 +20,7 @@ from core.images.models import CollectionImage
 from tabular.downloads import plain_cell
 from tests.annotation.released import KEYS, UNTIL, Campaign, lines, table, written
 from tests.annotation.submitting import caption_from_file
+from tests.factories import make_translation
 
 pytestmark = pytest.mark.django_db
 
@@ -105,6 +106,9 @@ class TestTables:
             "caption": "Boote am Abend 2",
             "guidelines_version": 1,
             "guidelines_language": None,
+            "guidelines_revision": None,
+            "writing_language": None,
+            "writing_revision": None,
             "warnings": [],
             "english_model": "harbours-blip",
             "english_caption": "a market in the sun",
@@ -121,8 +125,14 @@ class TestTables:
         assert row["annotator"] is row["english_rating"] is row["writing_ms"] is None
 
     def test_the_language_of_the_guidelines_is_named_where_a_translation_was_shown(self, campaign, tmp_path):
-        CaptionBatch.objects.filter(round__language="de").update(guidelines_language="de")
-        VerificationBatch.objects.update(guidelines_language="ar")
+        project = campaign.project
+        german = make_translation(project, language="de", revision=0, body="**{GOOD}**, wenn …")
+        writing = make_translation(project, kind="writing", language="de", revision=3)
+        arabic = make_translation(project, language="ar", revision=2)
+        make_translation(project, language="ar", revision=3)
+        shown = {"guidelines_language": "de", "rating_translation": german, "writing_translation": writing}
+        CaptionBatch.objects.filter(round__language="de").update(**shown)
+        VerificationBatch.objects.update(guidelines_language="ar", rating_translation=arabic)
         written(campaign.start(), tmp_path / "release")
         captions = lines(tmp_path / "release" / "captions.jsonl")
         assert {(row["language"], row["guidelines_language"]) for row in captions} == {
@@ -130,7 +140,13 @@ class TestTables:
             ("ar", None),
             ("fr", None),
         }
-        assert {row["guidelines_language"] for row in lines(tmp_path / "release" / "verdicts.jsonl")} == {"ar"}
+        columns = ("guidelines_revision", "writing_language", "writing_revision")
+        assert {tuple(row[name] for name in columns) for row in captions} == {(0, "de", 3), (None, None, None)}
+        verdicts = lines(tmp_path / "release" / "verdicts.jsonl")
+        assert {(row["guidelines_language"], row["guidelines_revision"]) for row in verdicts} == {("ar", 2)}
+        texts = {path.name: path.read_text() for path in (tmp_path / "release" / "guidelines").iterdir()}
+        assert {*texts} == {"1.md", "1.rating.de.0.md", "1.writing.de.3.md", "1.rating.ar.2.md"}
+        assert texts["1.rating.de.0.md"] == "**Gut**, wenn …\n", "as the buttons say it"
         assert "| `guidelines_language` |" in (tmp_path / "release" / "README.md").read_text()
 
     def test_rows_are_in_order_and_the_layout_of_crossmodal_3600_has_the_same_captions(self, folder):

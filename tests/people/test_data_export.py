@@ -31,6 +31,7 @@ from tests.factories import (
     make_rater,
     make_round,
     make_season,
+    make_translation,
 )
 from tests.gapgame.seasons import play
 from tests.sxs_eval import judged
@@ -63,7 +64,9 @@ def archive_of(person: User) -> dict[str, Any]:
 def test_the_archive_has_what_the_person_did_in_every_kind_of_work(round: Round, ann: User):
     project = round.project
     submit_captions(round, ann, "Ein Bild von etwas ")
-    CaptionBatch.objects.update(guidelines_language="de")
+    rating = make_translation(round.project, language="de")
+    writing = make_translation(round.project, language="de", kind="writing", revision=2)
+    CaptionBatch.objects.update(guidelines_language="de", rating_translation=rating, writing_translation=writing)
     Feedback.objects.create(project=project, round=round, person=ann, text="Well done", by=project.created_by, at=NOW)
     tokens.make_token(user=ann, name="my script", may_write=False, expires_at=LATER, now=NOW)
     audit_log.record(project=project, action="annotator.paused", about="de", by=project.created_by, person=ann, now=NOW)
@@ -86,6 +89,8 @@ def test_the_archive_has_what_the_person_did_in_every_kind_of_work(round: Round,
     assert "english caption" not in json.dumps(data)
     assert data["annotation/feedback.json"][0]["text"] == "Well done"
     assert data["annotation/batches.json"][0]["state"] == "done"
+    batch = data["annotation/batches.json"][0]
+    assert (batch["guidelines_revision"], batch["writing_language"], batch["writing_revision"]) == (1, "de", 2)
     for rows in (data["annotation/batches.json"], data["annotation/captions.json"]):
         assert {(row["guidelines_version"], row["guidelines_language"]) for row in rows} == {(1, "de")}
 

@@ -21,9 +21,12 @@ from core.people.services.texts import StaleTranslationError, save_translation
 from core.people.templatetags.written import written
 from sxs_eval.models import RaterState, RaterStatus
 from tests.annotation.submitting import take
+from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification
+from tests.annotation.verifying import take as take_captions
 from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_comparison, make_language, make_project, make_rater, make_round
 from tests.people.invitations import link_of, make_invitation, publish
+from tests.sxs_eval.judged import take as take_pairs
 from tools.scripts.checks.sources import own_apps
 
 pytestmark = pytest.mark.django_db
@@ -106,16 +109,29 @@ class TestReading:
 
 
 class TestWhatIsRecorded:
-    @pytest.mark.long(reason="at least three others run each of its lines")
-    def test_a_batch_records_the_language_of_its_guidelines(self, round, hana):
+    def test_a_batch_records_the_translations_of_its_guidelines(self, round, hana):
         translate(round.project)
+        rating = translate(round.project, body="बेहतर")
+        writing = translate(round.project, TextKind.WRITING)
         with translation.override("hi"):
             take(round, hana)
         batch = CaptionBatch.objects.get()
         assert (batch.guidelines.version, batch.guidelines_language) == (1, "hi")
+        assert (batch.rating_translation, batch.writing_translation) == (rating, writing)
         with translation.override("en"):
             take(round, make_annotator(round, "other"))
-        assert CaptionBatch.objects.exclude(pk=batch.pk).get().guidelines_language == ""
+        other = CaptionBatch.objects.exclude(pk=batch.pk).get()
+        assert (other.guidelines_language, other.rating_translation, other.writing_translation) == ("", None, None)
+
+    def test_batches_of_captions_and_of_pairs_to_rate_record_theirs(self):
+        written, _authors = make_captioned_round(language="hi", images=1)
+        rating = translate(written.project)
+        comparison = make_comparison(language="hi")
+        instructions = translate(comparison.project, TextKind.INSTRUCTIONS)
+        with translation.override("hi"):
+            batch = take_captions(rated := make_verification(written), make_reviewer(rated))
+            pairs = take_pairs(comparison, make_rater(comparison, "ravi"))
+        assert (batch.rating_translation, pairs.instructions_translation) == (rating, instructions)
 
     def test_a_consent_records_the_translation_that_was_read(self, round, hana):
         publish_consent_text(project=round.project, body="Agree?", by=round.project.created_by, now=NOW)

@@ -77,6 +77,7 @@ class TestRows:
             "why_not": "",
             "instructions_version": 1,
             "instructions_language": "de",
+            "instructions_revision": None,
             "scale": 7,
             "batch": str(judgement.batch_id),
             "position": judgement.position,

@@ -122,6 +122,7 @@ RATING_COLUMNS: Mapping[str, str] = {
     "rating": "rating",
     "guidelines_version": "batch__guidelines__version",
     "guidelines_language": "batch__guidelines_language",
+    "guidelines_revision": "batch__rating_translation__revision",
     "rated_at": "rated_at",
     "rating_ms": "rating_ms",
 }
