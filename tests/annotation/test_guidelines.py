@@ -100,7 +100,6 @@ class TestPublishing:
             publish(round.project, after=1)
         assert AuditEntry.objects.filter(action="guidelines.published").count() == 1
 
-
     def test_a_part_without_an_end_is_refused_on_the_page(self, round):
         address = reverse("annotation:guidelines-edit", args=[round.project.slug])
         said = {"rating": "x\n{FOR annotator}\ny", "writing": "z", "after": "1", "publish": "on"}

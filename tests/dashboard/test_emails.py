@@ -17,7 +17,7 @@ from django.utils import timezone
 from annotation.models import Feedback, Round
 from annotation.services import batches, corrections
 from core.allocation.models import Batch
-from core.people.models import MailState, Membership, Role, User
+from core.people.models import MailState, Membership, Project, Role, TextTranslation, User
 from core.people.services.mails import SendingFailure, post_by_server
 from office.dashboard import tasks
 from office.dashboard.models import EmailChoices, Notice, NoticeKind, WorkSeen
@@ -26,7 +26,7 @@ from office.dashboard.services.emails import NOTICES, queue_about_work, queue_di
 from tests.annotation.submitting import submit_captions, take
 from tests.clients import client_of
 from tests.concurrency import together
-from tests.factories import NOW, make_annotator, make_project, make_round
+from tests.factories import NOW, join_project, make_annotator, make_project, make_round, make_translation
 from tests.kept import kept
 from tests.sweeping import sweep
 
@@ -123,6 +123,7 @@ def test_a_deadline_is_told_a_day_before_and_again_only_for_another_deadline(rou
     queue_notices(now=almost + HOUR)
     (message,) = send_all(almost)
     assert message.subject == "A batch of yours expires within a day"
+    assert ": Lions\n" in message.body
     assert "Submit it before 5 Mar 2026, 14:30 GMT+5:30." in message.body
     Batch.objects.update(deadline=batch.lease.deadline + DAY)
     queue_notices(now=almost + DAY)
@@ -181,6 +182,40 @@ def test_an_installation_that_begins_to_send_is_silent_about_the_past(round: Rou
     tell(round, ann, NOW - 3 * DAY)
     queue_notices(now=NOW)
     assert kinds_for(ann) == []
+
+
+# In whose words
+
+
+def in_german(project: Project, person: User) -> TextTranslation:
+    """What a project says of feedback, to somebody with German pages."""
+    User.objects.filter(pk=person.pk).update(interface_language="de")
+    return make_translation(project, language="de", kind="feedback", body="Post von {PROJECT}\n\n<b> {LINK}")
+
+
+def test_an_e_mail_about_one_project_is_in_its_words_and_says_how_to_stop_it(round: Round, ann: User):
+    text = in_german(round.project, ann)
+    tell(round, ann)
+    queue_notices(now=NOW)
+    (message,) = send_all()
+    assert message.subject == "Post von Lions"
+    assert "&lt;b&gt; <a href=" in html_of(message)
+    assert message.body.count("http://") == 3
+    notice = Notice.objects.get()
+    assert (notice.text_version, notice.translation) == (1, text)
+
+
+def test_an_e_mail_about_two_projects_is_in_the_words_of_the_platform(round: Round, ann: User):
+    in_german(round.project, ann)
+    tell(round, ann)
+    tell(make_round(project=make_project("birds")), ann)
+    join_project(Project.objects.get(slug="birds"), ann)
+    queue_notices(now=NOW)
+    (message,) = send_all()
+    assert "Birds, Lions" in message.body
+    assert "Post" not in message.subject
+    notice = Notice.objects.get()
+    assert (notice.text_version, notice.translation) == (None, None)
 
 
 # Digests

@@ -17,7 +17,15 @@ from research.selection.models import LanguageTable
 from sxs_eval.models import Instructions
 from tests.annotation.submitting import begin_language, submit_captions
 from tests.clients import client_of
-from tests.factories import NOW, images_of, make_annotator, make_collection, make_language, make_project
+from tests.factories import (
+    NOW,
+    images_of,
+    make_annotator,
+    make_collection,
+    make_language,
+    make_project,
+    make_translation,
+)
 from tests.kept import kept
 from tests.practice.making import make_practice
 
@@ -44,6 +52,8 @@ def project() -> Project:
     about = {"project": project, "kind": TextKind.WRITING, "version": 2, "language": make_language("de")}
     TextTranslation.objects.create(**about, revision=1, body="Schreiben.", saved_at=NOW, published_at=NOW)
     TextTranslation.objects.create(**about, revision=2, body="Entwurf.", saved_at=NOW)
+    make_translation(project, language="en", kind="invitation", body="Join {PROJECT}\n\n{LINK}")
+    make_translation(project, language="de", kind="invitation", version=2, body="Komm zu {PROJECT}\n\n{LINK}")
     HourlyRate.objects.create(project=project, rate="14.50", currency="EUR")
     make_practice(project, is_required=False)
     german = begin_language(
@@ -71,8 +81,10 @@ def test_it_has_the_newest_texts_as_first_versions(project):
     assert guidelines.examples.get().caption == "A heron."
     assert made.rater_instructions.get().body == "Compare."
     assert made.language_tables.get().areas == {"de": {}}
-    translation = made.text_translations.get()
+    translation = made.text_translations.get(kind="writing")
     assert (translation.kind, translation.version, translation.body) == ("writing", 1, "Schreiben.")
+    emails = made.text_translations.filter(kind="invitation")
+    assert set(emails.values_list("language", "version")) == {("en", 1), ("de", 2)}
     assert str(made.hourly_rates.get().rate) == "14.50"
     for practice in PracticeSet.objects.filter(project=project):
         copy = PracticeSet.objects.get(project=made, kind=practice.kind)

@@ -18,7 +18,14 @@ from core.people.defaults import WRITING_MARKS, default_text
 from core.people.models import Consent, Project, Role, TextKind, TextTranslation
 from core.people.rules.consent_parts import checked_parts, is_marker, text_for, without_markers
 from core.people.rules.review_links import DAYS, SECONDS_PER_DAY, link_token
-from core.people.selectors.texts import MACHINE, TranslationState, has_gaps, originals_of, translation_rows
+from core.people.selectors.texts import (
+    MACHINE,
+    TranslationState,
+    has_gaps,
+    originals_of,
+    platform_text,
+    translation_rows,
+)
 from core.people.services.consent import give_consent
 from tests.clients import client_of
 from tests.factories import NOW, join_project, make_language, make_user
@@ -49,12 +56,12 @@ def shape(markdown: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("kind", TextKind)
 def test_the_text_is_in_every_language_with_the_same_parts(kind: TextKind) -> None:
-    original = default_text(kind)
+    original = platform_text(kind)
     differing = {
-        one.tag: found for one in LANGUAGES if (found := shape(default_text(kind, one.tag))) != shape(original)
+        one.tag: found for one in LANGUAGES if (found := shape(platform_text(kind, one.tag))) != shape(original)
     }
     assert differing == {}
-    assert len({default_text(kind, one.tag) for one in LANGUAGES}) == len(LANGUAGES) == 36
+    assert len({platform_text(kind, one.tag) for one in LANGUAGES}) == len(LANGUAGES) == 36
 
 
 def test_reviewers_read_nothing_of_a_second_screen_in_any_language() -> None:

@@ -19,6 +19,7 @@ from core.people.forms.projects import TranslationForm
 from core.people.models import Role
 from core.people.permissions import project_for
 from core.people.rules.consent_parts import PartsError
+from core.people.rules.placeholders import PlaceholdersError
 from core.people.selectors.texts import TextToTranslate, text_to_translate
 from core.people.services.texts import StaleTranslationError, save_translation
 
@@ -62,7 +63,7 @@ def translation_save(request: Request, slug: str, kind: str, tag: str) -> Respon
     sent = validated_data(NewTranslationSerializer, request)
     publishes = sent.pop("publishes")
     form = filled_form(partial(TranslationForm, initial={"version": text.original.version}), sent)
-    with refused_as("stale-translation", StaleTranslationError), field_refused("body", PartsError):
+    with refused_as("stale-translation", StaleTranslationError), field_refused("body", PartsError, PlaceholdersError):
         save_translation(
             project=text.project, kind=text.kind, language=text.language, publishes=publishes,
             by=person_asking(request), now=timezone.now(), **form.cleaned_data,

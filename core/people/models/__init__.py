@@ -25,9 +25,10 @@ from core.people.models.projects import (
     Webhook,
     WebhookEvent,
 )
-from core.people.models.texts import Consent, ConsentText, OnWithdrawal, TextKind, TextTranslation
+from core.people.models.texts import EMAIL_KINDS, Consent, ConsentText, OnWithdrawal, TextKind, TextTranslation
 
 __all__ = [
+    "EMAIL_KINDS",
     "UNFINISHED_MAILS",
     "Accounts",
     "AnsweredRequest",

@@ -13,6 +13,7 @@ from core.jobs.models import Due
 from core.languages.models import Language
 from core.people.models.accounts import User
 from core.people.models.projects import Project, Role
+from core.people.models.texts import TextTranslation
 
 
 class MailState(models.TextChoices):
@@ -35,6 +36,13 @@ class OutgoingMail(Due):
     state = models.CharField(max_length=7, choices=MailState.choices, default=MailState.QUEUED)
     sent_at = models.DateTimeField(null=True, blank=True)
     reason = models.CharField(max_length=REASON_LENGTH, blank=True, help_text="Why the last attempt failed.")
+    text_version = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Of the project's text that it was written by; empty for the platform's."
+    )
+    translation = models.ForeignKey(
+        TextTranslation, on_delete=models.SET_NULL, null=True, blank=True, related_name="+",
+        help_text="In which of its translations; empty for the original.",
+    )  # fmt: skip
 
     class Meta:
         abstract = True

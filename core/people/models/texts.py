@@ -59,6 +59,24 @@ class TextKind(models.TextChoices):
     PRACTICE_RATING = "practice-rating", _("Practice: rating")
     PRACTICE_WRITING = "practice-writing", _("Practice: writing")
     PRACTICE_COMPARING = "practice-comparing", _("Practice: comparing")
+    INVITATION = "invitation", _("Invitation")
+    REMINDER = "reminder", _("Invitation, sent again")
+    WORK = "work", _("There is work for you again")
+    FEEDBACK = "feedback", _("You have feedback from a manager")
+    REWRITE = "rewrite", _("You have captions to rewrite")
+    REPLY = "reply", _("A manager replied to you")
+    DEADLINE = "deadline", _("A batch of yours expires within a day")
+
+
+EMAIL_KINDS = (
+    TextKind.INVITATION,
+    TextKind.REMINDER,
+    TextKind.WORK,
+    TextKind.FEEDBACK,
+    TextKind.REWRITE,
+    TextKind.REPLY,
+    TextKind.DEADLINE,
+)
 
 
 class TextTranslation(models.Model):

@@ -3,9 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from django.utils.translation import gettext as _
+
+_BRACES = re.compile(r"\{[^{}\n]*\}")
 _PLACEHOLDER = re.compile(r"\{([A-Z_]+)\}")
+
+
+class PlaceholdersError(ValueError):
+    """A text lacks a placeholder of its original, or has another. The message says which."""
+
+
+def check_placeholders(original: str, body: str) -> None:
+    """Raise PlaceholdersError unless `body` has every placeholder of its original, and nothing else in braces."""
+    wanted, found = (set(_BRACES.findall(text)) for text in (original, body))
+    said = []
+    if missing := wanted - found:
+        said.append(_("The text lacks %(missing)s.") % {"missing": _listed(missing)})
+    if unknown := found - wanted:
+        about = {"unknown": _listed(unknown), "known": _listed(wanted)}
+        said.append(_("Nothing is filled in for %(unknown)s. You can write %(known)s.") % about)
+    if said:
+        raise PlaceholdersError(" ".join(said))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
 
 
 def filled(body: str, names: Mapping[str, str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from django.db.models import TextChoices
@@ -18,7 +19,17 @@ from core.languages.models import Language
 from core.languages.rules.page_languages import tag_of
 from core.languages.rules.registry import ENGLISH
 from core.people import defaults
-from core.people.models import Consent, ConsentText, Membership, Project, Role, TextKind, TextTranslation, User
+from core.people.models import (
+    EMAIL_KINDS,
+    Consent,
+    ConsentText,
+    Membership,
+    Project,
+    Role,
+    TextKind,
+    TextTranslation,
+    User,
+)
 from core.people.rules.consent_parts import (
     ROLES_OF_PARTS,
     check_parts,
@@ -63,8 +74,10 @@ Check = Callable[[str, str], None]
 class _TextSource:
     newest: Callable[[Project], OriginalText | None]
     names: Names
+    default: Callable[[str], str]
     check: Check
     help: Promise | str
+    as_html: Callable[[str], SafeString]
 
 
 _sources: dict[TextKind, _TextSource] = {}
@@ -75,19 +88,30 @@ def register(
     newest: Callable[[Project], OriginalText | None],
     names: Names = dict,
     *,
+    default: Callable[[str], str] | None = None,
     check: Check = check_parts,
     help: Promise | str = "",
+    as_html: Callable[[str], SafeString] = to_html,
 ) -> None:
     """Register where the newest version of a kind of text stands, and what buttons call what is in braces in it.
 
-    - `check`: raises PartsError where a translation (its second argument) lacks what the original has.
+    - `default`: what the platform brings in a language; a file of core/people/defaults if it is not given.
+    - `check`: raises PartsError or PlaceholdersError where a translation (its second argument) lacks what the original
+      has, in braces or on lines of their own.
     - `help`: what a translator has to know about its lines.
+    - `as_html`: how people see it, once all is filled in.
     """
-    _sources[kind] = _TextSource(newest, names, check, help)
+    default = default or partial(defaults.default_text, kind)
+    _sources[kind] = _TextSource(newest, names, default, check, help, as_html)
+
+
+def platform_text(kind: TextKind, tag: str = ENGLISH) -> str:
+    """Return what the platform brings in a language; empty where it brings nothing."""
+    return _sources[kind].default(tag)
 
 
 def check_translation(kind: TextKind, original: OriginalText, body: str) -> None:
-    """Raise PartsError if people should not read `body` as a translation."""
+    """Raise PartsError or PlaceholdersError if people should not read `body` as a translation."""
     _sources[kind].check(original.body, body)
 
 
@@ -159,6 +183,13 @@ def filled_text(kind: TextKind, body: str, values: Mapping[str, str], *, roles: 
     return filled(read, {**_sources[kind].names(), **values})
 
 
+def html_text(
+    kind: TextKind, body: str, values: Mapping[str, str], *, roles: Collection[str] | None = None
+) -> SafeString:
+    """Return a text as people with `roles` see it, with its placeholders filled in."""
+    return _sources[kind].as_html(filled_text(kind, body, values, roles=roles))
+
+
 def english_text(kind: TextKind, body: str, values: Mapping[str, str]) -> str:
     """Fill in the placeholders of a text, in English, for files."""
     with translation.override(ENGLISH):
@@ -170,7 +201,7 @@ def is_default(kind: TextKind, body: str) -> bool:
 
     Older projects have it without parts, or with the English names of levels filled in.
     """
-    default = defaults.default_text(kind)
+    default = platform_text(kind)
     whole = without_markers(default)
     return body.split() in [text.split() for text in (default, whole, english_text(kind, whole, {}))]
 
@@ -196,7 +227,7 @@ def _default_translation(original: OriginalText, **about: Any) -> TextTranslatio
     tag = about["language_id"]
     if tag == ENGLISH or not is_default(about["kind"], original.body):
         return None
-    body = defaults.default_text(about["kind"], tag)
+    body = platform_text(about["kind"], tag)
     if not has_parts(original.body):
         body = without_markers(body)
     return TextTranslation(**about, body=body, drafted_by=MACHINE) if body else None
@@ -212,7 +243,7 @@ def shown_text(
 ) -> ShownText:
     found = translation_of(project, kind, original)
     shown = None if wants_original else found
-    html = to_html(filled_text(kind, shown.body if shown else original.body, original.values, roles=roles))
+    html = html_text(kind, shown.body if shown else original.body, original.values, roles=roles)
     return ShownText(html, shown, found is not None)
 
 
@@ -276,7 +307,7 @@ def _cell(kind: TextKind, original: OriginalText, tag: str, rows: Sequence[TextT
         last = published[-1]
         state = TranslationState.REVIEWED if last.reviewer else TranslationState.MACHINE
         return TranslationCell(kind, state, has_draft, last.reviewer)
-    if tag != ENGLISH and is_default(kind, original.body) and defaults.default_text(kind, tag):
+    if tag != ENGLISH and is_default(kind, original.body) and platform_text(kind, tag):
         return TranslationCell(kind, TranslationState.MACHINE, has_draft)
     if has_draft:
         return TranslationCell(kind, TranslationState.DRAFT)
@@ -308,6 +339,9 @@ def latest_of(project: Project, kind: TextKind, language: Language) -> TextTrans
     """Return what the next translation begins with: the newest, draft or published, or what the platform brings."""
     found = TextTranslation.objects.filter(project=project, kind=kind, language=language)
     last = found.order_by("version", "revision").last()
+    if language.pk == ENGLISH and kind in EMAIL_KINDS and last is not None and last.published_at is not None:
+        # It is the original now.
+        return None
     original = original_of(project, kind)
     if original is None or (last is not None and last.version == original.version):
         return last

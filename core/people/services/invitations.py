@@ -17,12 +17,12 @@ from django.conf import settings
 from django.core.mail import EmailMessage
 from django.db import IntegrityError, transaction
 from django.db.models import F
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 
 from core.languages.models import Language
+from core.languages.rules.cldr import date_text
 from core.people.models import (
     Invitation,
     InvitationMail,
@@ -32,6 +32,7 @@ from core.people.models import (
     PersonalLink,
     Project,
     Role,
+    TextKind,
     User,
 )
 from core.people.rules.invitations import CLOSED, InvitationAction, InvitationState
@@ -40,6 +41,7 @@ from core.people.selectors.invitations import InvitationChoice, choices_of, invi
 from core.people.services import audit_log
 from core.people.services.accounts import set_language_skills
 from core.people.services.consent import give_consent
+from core.people.services.email_texts import write_email
 from core.people.services.mails import MailOutbox
 from core.people.services.members import MembershipError, add_member, lock_person
 from core.people.services.texts import check_gaps
@@ -94,18 +96,18 @@ def _message(mail: InvitationMail, now: datetime) -> EmailMessage | str:
     invitation = Invitation.objects.select_related("project", "created_by").get(pk=mail.invitation_id)
     if not invitation.email or invitation_state(invitation, now) is not InvitationState.OPEN:
         return CLOSED
-    path = reverse("people:invitation-accept", args=[invitation.token])
-    context = {
-        "invitation": invitation,
-        "project": invitation.project,
-        "is_reminder": mail.is_reminder,
-        "url": urljoin(mail.site, path),
+    language = mail.language or settings.LANGUAGE_CODE
+    values = {
+        "PROJECT": invitation.project.name,
+        "INVITER": invitation.created_by.username,
+        "LINK": urljoin(mail.site, reverse("people:invitation-accept", args=[invitation.token])),
+        "DATE": date_text(invitation.expires_at, language),
     }
-    with override(mail.language or settings.LANGUAGE_CODE):
-        subject = render_to_string("people/email/invitation_subject.txt", context)
-        body = render_to_string("people/email/invitation.txt", context)
-    # A line break in a name would begin another header, which Django refuses with an error.
-    return EmailMessage(" ".join(subject.split()), body, None, [invitation.email])
+    kind = TextKind.REMINDER if mail.is_reminder else TextKind.INVITATION
+    with override(language):
+        written = write_email(project=invitation.project, kind=kind, values=values, now=now)
+    written.note_on(mail)
+    return EmailMessage(written.subject, written.body, None, [invitation.email])
 
 
 INVITATIONS = MailOutbox(InvitationMail, _message)

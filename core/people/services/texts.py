@@ -1,4 +1,4 @@
-"""Translations of consent, guidelines and instructions: drafts, and what a person publishes."""
+"""Translations of consent, guidelines, instructions and e-mails: drafts, and what a person publishes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ def save_translation(
     - `drafted_by`: the translator whose words a draft has, empty for a person's.
     - `reviewed_by`: the name of a person without an account.
 
-    Raises StaleTranslationError. Raises PartsError if what would be published lacks parts of its original.
+    Raises StaleTranslationError. Raises PartsError or PlaceholdersError if what would be published lacks something of
+    its original.
     """
     with transaction.atomic():
         audit_log.lock(project, by)

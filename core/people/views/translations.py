@@ -17,16 +17,16 @@ from core.languages.models import Language
 from core.languages.rules.page_languages import code_of
 from core.languages.rules.registry import ENGLISH
 from core.people.forms.projects import ReviewForm, TranslationForm
-from core.people.models import Project, Role
+from core.people.models import EMAIL_KINDS, Project, Role
 from core.people.permissions import project_for
 from core.people.requests import user_of
 from core.people.rules.consent_parts import PartsError
-from core.people.rules.markdown import to_html
+from core.people.rules.placeholders import PlaceholdersError
 from core.people.rules.review_links import DAYS, ReviewLinkError, link_token, read_token
 from core.people.selectors.texts import (
     TextToTranslate,
-    filled_text,
     help_with,
+    html_text,
     originals_of,
     text_to_translate,
     translation_rows,
@@ -42,7 +42,7 @@ def text_list(request: HttpRequest, slug: str) -> HttpResponse:
         {"language": language, "cells": cells, "link": _link(request, project, language)}
         for language, cells in translation_rows(project, originals, Language.objects.exclude(pk=ENGLISH))
     ]
-    context = {"project": project, "originals": originals.items(), "rows": rows, "days": DAYS}
+    context = {"project": project, "originals": originals.items(), "rows": rows, "days": DAYS, "emails": EMAIL_KINDS}
     return render(request, "people/texts.html", context)
 
 
@@ -61,7 +61,7 @@ def review_list(request: HttpRequest, token: str) -> HttpResponse:
     except ReviewLinkError as error:
         return _closed(request, error)
     [(_language, cells)] = translation_rows(project, originals_of(project), [language])
-    context = {"project": project, "language": language, "cells": cells, "token": token}
+    context = {"project": project, "language": language, "cells": cells, "token": token, "emails": EMAIL_KINDS}
     return render(request, "people/review_texts.html", context)
 
 
@@ -108,16 +108,18 @@ def _translate(request: HttpRequest, text: TextToTranslate, make: type[Translati
             messages.error(request, str(stale))
             form = make(initial=form.cleaned_data | {"version": original.version})
             status = 409
-        except PartsError as wrong:
+        except (PartsError, PlaceholdersError) as wrong:
             form.add_error("body", str(wrong))
         else:
             messages.success(request, _("People can read it now.") if publishes else _("Saved as a draft."))
             return redirect(back)
     form.fields["body"].widget.attrs |= {"lang": language.tag, "dir": language.direction}
     form.fields["body"].help_text = help_with(text.kind) or form.fields["body"].help_text
+    if language.pk == ENGLISH:
+        form.fields["body"].label = _("Text")
     context = vars(text) | {"form": form, "back": back}
-    context["original_html"] = to_html(filled_text(text.kind, original.body, original.values))
+    context["original_html"] = html_text(text.kind, original.body, original.values)
     if last:
         with translation.override(code_of(language.pk)):
-            context["shown_html"] = to_html(filled_text(text.kind, last.body, original.values))
+            context["shown_html"] = html_text(text.kind, last.body, original.values)
     return render(request, "people/text_translate.html", context, status=status)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allauth.account.models import EmailAddress
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
 from core.people.models import Membership, Role, User
@@ -42,8 +42,9 @@ def data_export(person: User) -> Iterator[ExportPart]:
         "email-choices", _("Which e-mails you want."), EmailChoices.objects.filter(person=person).values(*columns)
     )
     notices = Notice.objects.filter(person=person).order_by("pk")
-    yield ExportPart(
-        "emails", _("E-mails that were sent to you."), notices.values("kind", "about", "state", "queued_at", "sent_at")
+    sent = notices.values(
+        "kind", "about", "state", "queued_at", "sent_at", "text_version", text_language=F("translation__language")
     )
+    yield ExportPart("emails", _("E-mails that were sent to you."), sent)
     dismissed = DismissedNeed.objects.filter(person=person).order_by("pk")
     yield ExportPart("dismissed", _("Failures that you dismissed."), dismissed.values("about", "at"))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urljoin
@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.core.mail import EmailMessage, EmailMultiAlternatives
-from django.db.models import Max, QuerySet
+from django.db.models import Max, Q, QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext_noop, override
@@ -24,7 +24,8 @@ from core.allocation.models import Batch, BatchState
 from core.allocation.selectors import OwnWork
 from core.conversation.selectors import UNREAD_REPLIES
 from core.languages.rules.page_languages import COMPLETE
-from core.people.models import Project, Role, User
+from core.people.models import Project, Role, TextKind, User
+from core.people.services.email_texts import write_email
 from core.people.services.mails import MailOutbox
 from core.people.templatetags.moments import in_words
 from office.dashboard.models import EmailChoices, Notice, NoticeKind, WorkSeen
@@ -82,8 +83,12 @@ def queue_digests(*, now: datetime) -> None:
 
 
 def has_work_now(person: User, now: datetime) -> bool:
+    return bool(_projects_with_work(person, now))
+
+
+def _projects_with_work(person: User, now: datetime) -> set[Project]:
     works: Iterable[OwnWork[Any]] = (*work_of(person, now), *rating_work_of(person, now), *judging_work_of(person, now))
-    return any(one.has_something_to_do and not one.missing_requirements for one in works)
+    return {one.project for one in works if one.has_something_to_do and not one.missing_requirements}
 
 
 def _news(kind: NoticeKind, rows: QuerySet[Any], person: str, people: QuerySet[User], now: datetime) -> list[Notice]:
@@ -128,11 +133,11 @@ NOTHING_NEW = gettext_noop("There was nothing left to report.")
 
 @dataclass(frozen=True)
 class _NoticeContent:
-    """What an e-mail is about: `path` is where its button leads."""
+    """What an e-mail is about: `path` is where its link leads, `values` are what its text fills in."""
 
     path: str
-    projects: list[str]
-    context: dict[str, Any]
+    projects: Collection[Project]
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 def compose(notice: Notice, now: datetime) -> EmailMessage | str:
@@ -149,19 +154,21 @@ def compose(notice: Notice, now: datetime) -> EmailMessage | str:
         if content is None:
             return NOTHING_NEW
         stop = urljoin(settings.SITE_URL, reverse("dashboard:email-stop", args=[token_to_stop(person.pk, kind)]))
-        context = content.context | {
+        url = urljoin(settings.SITE_URL, content.path)
+        context: dict[str, Any] = {
             "kind": kind,
-            "projects": content.projects,
-            "url": urljoin(settings.SITE_URL, content.path),
+            "url": url,
             "site": settings.SITE_URL.rstrip("/"),
             "stop_url": stop,
             "choices_url": urljoin(settings.SITE_URL, reverse("dashboard:email-choices")),
         }
-        name = "digest" if kind == NoticeKind.DIGEST else "notice"
-        subject = render_to_string(f"dashboard/email/{name}_subject.txt", context)
+        if kind == NoticeKind.DIGEST:
+            name, context = "digest", context | dict(content.values)
+            subject = render_to_string("dashboard/email/digest_subject.txt", context).strip()
+        else:
+            name, (subject, context["text"]) = "notice", _written(notice, content, url, now)
         message = EmailMultiAlternatives(
-            # A line break in a name would begin another header, which Django refuses with an error.
-            " ".join(subject.split()),
+            subject,
             render_to_string(f"dashboard/email/{name}.txt", context),
             to=[person.email],
             headers={"List-Unsubscribe": f"<{stop}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"},
@@ -170,20 +177,31 @@ def compose(notice: Notice, now: datetime) -> EmailMessage | str:
     return message
 
 
+def _written(notice: Notice, content: _NoticeContent, url: str, now: datetime) -> tuple[str, str]:
+    """Return subject and text, in the words of the project if it is about one alone."""
+    projects = sorted(content.projects, key=lambda project: project.name)
+    values = {"PROJECT": ", ".join(one.name for one in projects), "LINK": url, **content.values}
+    project = projects[0] if len(projects) == 1 else None
+    written = write_email(project=project, kind=TextKind(notice.kind), values=values, now=now)
+    written.note_on(notice)
+    return written.subject, written.body
+
+
 def _work(notice: Notice, now: datetime) -> _NoticeContent | None:
-    return _NoticeContent(reverse("people:home-show"), [], {}) if has_work_now(notice.person, now) else None
+    projects = _projects_with_work(notice.person, now)
+    return _NoticeContent(reverse("people:home-show"), projects) if projects else None
 
 
 def _feedback(notice: Notice, now: datetime) -> _NoticeContent | None:
     unread = readable_feedback(notice.person).filter(acknowledged_at=None)
-    projects = _named(unread.values_list("project", flat=True))
-    return _NoticeContent(reverse("annotation:feedback-list"), projects, {}) if projects else None
+    projects = Project.objects.filter(pk__in=unread.values("project"))
+    return _NoticeContent(reverse("annotation:feedback-list"), projects) if projects else None
 
 
 def _rewrite(notice: Notice, now: datetime) -> _NoticeContent | None:
     asked = CorrectionRequest.objects.filter(caption__author=notice.person, answered_at=None)
-    projects = _named(asked.values_list("caption__round__project", flat=True))
-    return _NoticeContent(reverse("annotation:work-show"), projects, {}) if projects else None
+    projects = Project.objects.filter(pk__in=asked.values("caption__round__project"))
+    return _NoticeContent(reverse("annotation:work-show"), projects) if projects else None
 
 
 def _reply(notice: Notice, now: datetime) -> _NoticeContent | None:
@@ -191,8 +209,8 @@ def _reply(notice: Notice, now: datetime) -> _NoticeContent | None:
     first = replies.values_list("thread__project__slug", flat=True).first()
     if first is None:
         return None
-    projects = _named(replies.values_list("thread__project", flat=True))
-    return _NoticeContent(reverse("conversation:thread-show", args=[first]), projects, {})
+    projects = Project.objects.filter(pk__in=replies.values("thread__project"))
+    return _NoticeContent(reverse("conversation:thread-show", args=[first]), projects)
 
 
 def _deadline(notice: Notice, now: datetime) -> _NoticeContent | None:
@@ -200,13 +218,14 @@ def _deadline(notice: Notice, now: datetime) -> _NoticeContent | None:
     if batch is None or not batch.is_open_at(now):
         return None
     deadline = in_words(batch.deadline, zone_named(choices_of(notice.person).zone))
-    return _NoticeContent(reverse("people:home-show"), [], {"deadline": deadline})
+    projects = Project.objects.filter(Q(rounds__pool=batch.pool_id) | Q(comparisons__pool=batch.pool_id)).distinct()
+    return _NoticeContent(reverse("people:home-show"), projects, {"DEADLINE": deadline})
 
 
 def _digest(notice: Notice, now: datetime) -> _NoticeContent | None:
     listed = needs_of(notice.person, now=now)
-    context = {"listed": listed, "number": number_of(listed)}
-    return _NoticeContent(reverse("dashboard:need-list"), [], context) if listed else None
+    values = {"listed": listed, "number": number_of(listed)}
+    return _NoticeContent(reverse("dashboard:need-list"), [], values) if listed else None
 
 
 _CONTENT = {
@@ -217,10 +236,6 @@ _CONTENT = {
     NoticeKind.DEADLINE: _deadline,
     NoticeKind.DIGEST: _digest,
 }
-
-
-def _named(projects: Any) -> list[str]:
-    return list(Project.objects.filter(pk__in=projects).order_by("name").values_list("name", flat=True))
 
 
 NOTICES = MailOutbox(Notice, compose)

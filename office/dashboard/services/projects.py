@@ -19,7 +19,7 @@ from core.allocation.services.lifecycle import expire_batches, return_batches
 from core.allocation.services.locks import lock_pools
 from core.images.models import Collection, CollectionImage
 from core.images.services.collections import CollectionUsedError, record_change
-from core.people.models import ConsentText, Project, ProjectDeletion, TextKind, TextTranslation, User
+from core.people.models import EMAIL_KINDS, ConsentText, Project, ProjectDeletion, TextKind, TextTranslation, User
 from core.people.services import audit_log
 from core.people.services.members import create_project
 from office.dashboard.selectors.project_contents import pools_of, uses_of_image
@@ -169,6 +169,11 @@ def _copy_translations(project: Project, made: Project) -> None:
         ).order_by("revision")
         for translation in {one.language_id: one for one in published}.values():
             _copy(translation, project=made, version=1, revision=1)
+    # Each version of an e-mail is what was published in English of the one before.
+    for translation in TextTranslation.objects.filter(
+        project=project, kind__in=EMAIL_KINDS, published_at__isnull=False
+    ):
+        _copy(translation, project=made)
 
 
 def _copy_practice(project: Project, made: Project, by: User) -> None:
