@@ -179,7 +179,7 @@ class TestDeciding:
                 "Training",
             },
             Encoder: {"Scoring", "Run"},
-            Translator: {"CaptioningModel", "CaptionGloss", "GlossRequest", "ReferenceTranslation"},
+            Translator: {"CaptioningModel", "CaptionGloss", "GlossRequest", "MessageGloss", "ReferenceTranslation"},
             Run: set(),
         }
         for kind, expected in used.items():
