@@ -10,12 +10,11 @@ from django.http import Http404
 from django.utils import timezone
 
 from config.wsgi import application as handle
-from core.images.permissions import collection_to_change
 from core.people.models import User
 from core.people.permissions import READERS, check_reader, project_for
 from core.people.services.sessions import SessionStore
 from core.people.services.tokens import token_of
-from office.operations.rules.uploads import owner_of
+from office.operations.rules.uploads import project_at
 from office.operations.serving.bodies import BodyRefusedError
 from office.operations.serving.handler import ServedApplication
 
@@ -24,7 +23,7 @@ NOT_YOURS = "Only managers and researchers can send files, so these were not acc
 
 
 def check_uploader(environ: dict[str, Any]) -> None:
-    """Raise BodyRefusedError unless the person may upload files there, to that very project or collection."""
+    """Raise BodyRefusedError unless the person may upload files there, to that very project."""
     close_old_connections()
     # A copy: the constructor changes what it is given.
     request = WSGIRequest({**environ})
@@ -35,13 +34,10 @@ def check_uploader(environ: dict[str, Any]) -> None:
     if not isinstance(user, User):
         raise BodyRefusedError(403, SIGNED_OUT)
     try:
-        match owner_of(request.path_info):
-            case "projects", slug:
-                project_for(user, slug, *READERS)
-            case "collections", slug:
-                collection_to_change(user, slug)
-            case _:
-                check_reader(user)
+        if slug := project_at(request.path_info):
+            project_for(user, slug, *READERS)
+        else:
+            check_reader(user)
     except Http404 as error:
         raise BodyRefusedError(403, NOT_YOURS) from error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from itertools import product
 from string import ascii_lowercase, digits
@@ -16,19 +16,20 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 
-from core.images.models import ImportJob, ImportKind, ImportOutcome, ImportStage
+from core.images.models import ImportOutcome
 from core.images.services import import_jobs
 from core.images.services import imports as image_imports
 from core.jobs.models import JobState
 from core.languages.models import Language
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.formats.recognition import captions_of
-from office.imports.services import file_imports, previews, stages
+from office.imports.services import file_imports, previews
 from research.inference.models import ModelCaption
 from research.inference.services import captions as caption_imports
 from research.selection.rules.tables import TableError, data_of
 from sxs_eval.formats.plans import parse_scores
 from tests.factories import NOW, make_collection, make_project
+from tests.images.image_files import image_file
 from tests.imports.sent import confirmed, run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
@@ -43,33 +44,18 @@ def hang(*_given: Any, **_named: Any) -> None:
     pytest.fail("Nothing interrupted the reader.")
 
 
-def announced(run: Callable[..., None]) -> Callable[..., None]:
-    return lambda **about: run(**about, announce=lambda _image: None)
-
-
-RUNS: dict[ImportKind, tuple[Callable[..., None], Any, str]] = {
-    ImportKind.IMAGES: (announced(image_imports.run_import), image_imports, "plan_of_upload"),
-    ImportKind.FILES: (announced(stages.run), previews, "recognise"),
-}
-
-
-@pytest.mark.parametrize("kind", RUNS)
-def test_every_import_ends_where_its_file_takes_too_long_to_read(kind, monkeypatch):
-    runs, module, reader = RUNS[kind]
+@pytest.mark.parametrize(("module", "reader"), [(previews, "recognise"), (image_imports, "plan_of_path")])
+def test_an_import_ends_where_its_files_take_too_long_to_read(module, reader, monkeypatch):
     monkeypatch.setattr(module, reader, hang)
     project = make_project()
-    collection = make_collection(0)
-    folder, names = image_imports.keep_waiting([SimpleUploadedFile("a.jsonl", b"{}\n")])
-    options: dict[str, Any] = {image_imports.FILE_NAMES: names, "language": "en", "model": "m", "collections": []}
-    options |= {file_imports.WISH: {}}
-    about = {"kind": kind, "collection": collection, "project": project, "options": options, "folder": folder}
-    # The first time might have been the fault of a busy machine.
-    stage = ImportStage.PREVIEW if kind == ImportKind.FILES else ImportStage.IMPORT
-    job = ImportJob.objects.create(**about, stage=stage, attempts=import_jobs.MAX_ERRORS - 1)
+    wish = {"collection": make_collection(0, project=project).slug}
+    uploads = [SimpleUploadedFile("a.jpg", image_file())]
+    job = file_imports.start_upload(project=project, uploads=uploads, wish=wish, by=project.created_by)
+    for minute in range(4):
+        if file_imports.waits_for_answers(job):
+            file_imports.confirm(job=job)
+        run(job, now=NOW + timedelta(minutes=minute))
 
-    runs(job_id=job.pk, clock=lambda: NOW)
-
-    job.refresh_from_db()
     assert job.state == JobState.FAILED
     assert TOO_LONG.match(job.error)
 

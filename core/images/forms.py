@@ -113,14 +113,9 @@ class SeveralFilesField(forms.FileField):
         return list(files)
 
 
-class ImagesForm(forms.Form):
-    images = SeveralFilesField(
-        label=_("Files"),
-        help_text=_(
-            "Images (JPEG, PNG, WebP, TIFF, GIF), or a zip file of them. To give their authors and "
-            "licences, add a manifest.csv or manifest.jsonl."
-        ),
-    )
+class SeveralFilesForm(forms.Form):
+    """Has a field `images` of files."""
+
     paths = forms.JSONField(required=False, widget=forms.HiddenInput)
     """Where the files lie in a folder that was dropped, in their order: the script sends it."""
 

@@ -10,7 +10,6 @@ urlpatterns = [
     path("collections/new/", collections.collection_create, name="collection-create"),
     path("collections/<slug:slug>/", collections.collection_show, name="collection-show"),
     path("collections/<slug:slug>/owner/", collections.collection_owner, name="collection-owner"),
-    path("collections/<slug:slug>/images/add/", uploads.images_add, name="images-add"),
     path("collections/<slug:slug>/images/edit/", collections.images_edit, name="images-edit"),
     path(f"{IMAGE}/", collections.collection_image_show, name="collection-image-show"),
     path(f"{IMAGE}/edit/", collections.collection_image_edit, name="collection-image-edit"),

@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from core.images.forms import MAX_NAME_CHARACTERS, ImagesForm, SeveralFilesField, UsableCollectionField
+from core.images.forms import MAX_NAME_CHARACTERS, SeveralFilesField, SeveralFilesForm, UsableCollectionField
 from core.images.models import ImportJob
 from core.languages.models import Language
 from core.people.forms.fields import NameCharField
@@ -63,7 +63,7 @@ class _BeginningForm(forms.Form):
         return {"languages": [one.tag for one in languages], "places": places} if languages else {}
 
 
-class UploadForm(_BeginningForm, ImagesForm):
+class UploadForm(_BeginningForm, SeveralFilesForm):
     images = SeveralFilesField(
         label=_("Files"),
         help_text=_(

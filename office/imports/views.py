@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation.models import Round
 from core.images.models import ImportJob, ImportStage
+from core.images.permissions import collections_for
 from core.images.services.import_jobs import discard
 from core.images.views.uploads import upload_limits, upload_page
 from core.jobs.models import JobState
@@ -41,13 +42,15 @@ SHOWN_IMPORTS = 20
 
 @require_safe
 def import_choose(request: HttpRequest) -> HttpResponse:
-    """Lead to the import page of a project; the query goes along."""
+    """Lead to the import page of a project, that of a collection if one is asked for; the query goes along."""
     check_reader(request.user)
     mine = Membership.objects.filter(user=user_of(request), role__in=READERS, project__deletion=None)
     projects = Project.objects.filter(pk__in=mine.values("project"), archived_at=None).order_by("name")
     query = f"?{request.GET.urlencode()}" if request.GET else ""
-    if len(projects) == 1:
-        return redirect(reverse("imports:import-create", args=[projects[0].slug]) + query)
+    of_collection = collections_for(request.user).filter(slug=request.GET.get("collection", "").replace("\0", ""))
+    only = [*projects.filter(pk__in=of_collection.values("project"))] or [*projects[:2]]
+    if len(only) == 1:
+        return redirect(reverse("imports:import-create", args=[only[0].slug]) + query)
     return render(request, "imports/import_choose.html", {"projects": projects, "query": query})
 
 

@@ -1,4 +1,4 @@
-// Files, folders and zip files dropped onto the form for images, each with its progress. Without scripts it is a plain form.
+// Files and folders dropped onto the import form, each with its progress. Without scripts it is a plain form.
 import { announce, csrfToken } from "./page.js";
 
 const MB = 1e6;
@@ -9,7 +9,6 @@ function receive(form) {
   const { dataset } = form;
   const input = form.querySelector("input[type=file]");
   const button = form.querySelector("button[type=submit]");
-  const endings = dataset.endings.split(" ");
   const files = new Map();
   let isSending = false;
 
@@ -41,8 +40,6 @@ function receive(form) {
   addEventListener("dragover", (event) => {
     if (!hasFiles(event)) return;
     event.preventDefault();
-    const fold = form.closest("details");
-    if (fold) fold.open = true;
   });
   // A file that misses the zone must not replace the page.
   addEventListener("drop", (event) => hasFiles(event) && event.preventDefault());
@@ -108,7 +105,6 @@ function receive(form) {
   function problemOf(file, path) {
     if (!file) return dataset.textUnreadable;
     const name = path.toLowerCase();
-    if (!endings.some((ending) => name.endsWith(ending))) return dataset.textKind;
     if (!file.size) return dataset.textEmpty;
     const isImage = /\.(jpe?g|png|webp|tiff?|gif)$/.test(name);
     if (isImage && file.size > dataset.mostMbOfOne * MB) return dataset.textLarge;

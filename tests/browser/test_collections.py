@@ -12,8 +12,9 @@ from django.urls import reverse
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from core.images import tasks
-from core.images.models import Collection, Image, ImportJob, ImportOutcome
+from core.images.models import Collection, Image, ImportOutcome, ImportRow
 from core.people.models import User
+from office.imports.tasks import run_import
 from tests.browser.annotator import barriers, make_images, sign_in
 from tests.browser.conftest import Visit
 from tests.factories import images_of, make_captioner, make_collection, make_project, make_user
@@ -37,7 +38,7 @@ DROP = """([selector, files]) => {
 def manager(media: Path, monkeypatch: pytest.MonkeyPatch) -> User:
     manager = make_user("mara")
     make_project(manager=manager)
-    monkeypatch.setattr(tasks.run_import, "delay", tasks.run_import)
+    monkeypatch.setattr(run_import, "delay", run_import)
     monkeypatch.setattr(tasks.make_sizes, "delay", tasks.make_sizes)
     return manager
 
@@ -50,8 +51,13 @@ def collection(manager: User) -> Collection:
 
 
 def drop(page: Page, files: dict[str, bytes]) -> None:
+    expect(page.locator(".upload__zone")).to_be_visible()
     encoded = [(name, base64.b64encode(content).decode()) for name, content in files.items()]
     page.evaluate(DROP, [".upload__zone", encoded])
+
+
+def added_names() -> list[str]:
+    return list(ImportRow.objects.filter(outcome=ImportOutcome.ADDED).values_list("name", flat=True))
 
 
 def test_dropped_files_are_listed_checked_and_imported_once(
@@ -61,27 +67,27 @@ def test_dropped_files_are_listed_checked_and_imported_once(
     said: list[str] = []
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto(f"{live_server.url}/collections/{collection.slug}/")
+    page.get_by_role("link", name="Add images").click()
     posts: list[str] = []
     page.on("request", lambda request: posts.append(request.url) if request.method == "POST" else None)
 
-    drop(page, {"a.jpg": image_file(shade=1), "notes.txt": b"x", "empty.png": b"", "broken.jpg": b"no image"})
+    drop(page, {"a.jpg": image_file(shade=1), "empty.png": b"", "broken.jpg": b"no image"})
     drop(page, {"a.jpg": image_file(shade=2), "b.jpg": image_file(shade=3), "c.jpg": image_file(shade=4)})
 
     files = page.locator(".upload__file")
-    expect(files).to_have_count(7)
-    expect(files.filter(has_text="notes.txt")).to_contain_text("Left out: not a JPEG")
+    expect(files).to_have_count(6)
     expect(files.filter(has_text="empty.png")).to_contain_text("Left out: the file is empty")
     expect(files.filter(has_text="a.jpg").nth(1)).to_contain_text("Left out: added already")
     files.filter(has_text="c.jpg").get_by_role("button", name="Remove").click()
     expect(page.locator(".upload__total")).to_contain_text("3 files")
     assert barriers(page) == []
 
-    page.get_by_role("button", name="Import").dblclick()
-    page.wait_for_url("**/imports/*/")
+    page.get_by_role("button", name="Preview").dblclick()
+    page.get_by_role("button", name="Import", exact=True).click()
+    page.get_by_role("link", name="a.jpg, broken.jpg, b.jpg").click()
     expect(page.get_by_role("row").filter(has_text="broken.jpg")).to_contain_text("Not imported")
-    job = ImportJob.objects.get()
-    assert [row.name for row in job.rows.filter(outcome=ImportOutcome.ADDED)] == ["a.jpg", "b.jpg"]
-    assert len(posts) == 1
+    assert added_names() == ["a.jpg", "b.jpg"]
+    assert [post.count("/import/") for post in posts] == [1, 1]
     assert said == []
 
 
@@ -97,14 +103,15 @@ def test_a_folder_keeps_its_paths_so_that_its_manifest_fits(
     lines = [{"file": f"{part}/1.jpg", "key": part, "licence": "CC0 1.0"} for part in ("north", "south")]
     (folder / "manifest.jsonl").write_text("\n".join(map(json.dumps, lines)))
     sign_in(context, manager, live_server.url)
-    page.goto(f"{live_server.url}/collections/{collection.slug}/images/add/")
+    page.goto(f"{live_server.url}/projects/{collection.project.slug}/import/")
 
     with page.expect_file_chooser() as chooser:
         page.get_by_role("button", name="Choose a folder").click()
     chooser.value.set_files(folder)
     expect(page.locator(".upload__file")).to_have_count(3)
-    page.get_by_role("button", name="Import").click()
-    page.wait_for_url("**/imports/*/")
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.get_by_role("row").filter(has_text="harbours")).to_contain_text("Images")
 
     added = dict(collection.entries.filter(key__in=["north", "south"]).values_list("key", "image__licence"))
     assert added == {"north": "CC0 1.0", "south": "CC0 1.0"}
@@ -115,27 +122,29 @@ def test_an_upload_that_fails_says_so_and_can_be_tried_again(
     live_server: Any, page: Page, context: BrowserContext, manager: User, collection: Collection
 ) -> None:
     sign_in(context, manager, live_server.url)
-    page.goto(f"{live_server.url}/collections/{collection.slug}/")
+    page.goto(f"{live_server.url}/projects/{collection.project.slug}/import/")
     drop(page, {"a.jpg": image_file(shade=1)})
-    page.route("**/images/add/", lambda route: route.abort())
-    page.get_by_role("button", name="Import").click()
+    page.route("**/import/", lambda route: route.abort())
+    page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("alert")).to_contain_text("The upload was interrupted.")
-    page.unroute("**/images/add/")
-    page.get_by_role("button", name="Import").click()
-    page.wait_for_url("**/imports/*/")
-    assert ImportJob.objects.get().rows.get().outcome == ImportOutcome.ADDED
+    page.unroute("**/import/")
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.get_by_role("row").filter(has_text="a.jpg")).to_contain_text("Images")
+    assert added_names() == ["a.jpg"]
 
 
 @pytest.mark.long(reason="the plain form, which tests without a browser submit")
 def test_the_form_works_without_scripts(live_server: Any, visit: Visit, manager: User, collection: Collection) -> None:
     page = visit(manager, java_script_enabled=False)
     page.goto(f"{live_server.url}/collections/{collection.slug}/")
-    page.get_by_text("Add images: drop files").click()
+    page.get_by_role("link", name="Add images").click()
     file: Any = {"name": "a.jpg", "mimeType": "image/jpeg", "buffer": image_file(shade=1)}
-    page.get_by_label("Files").set_input_files(file)
-    page.get_by_role("button", name="Import").click()
-    page.wait_for_url("**/imports/*/")
-    assert ImportJob.objects.get().rows.get().outcome == ImportOutcome.ADDED
+    page.get_by_label("Files", exact=True).set_input_files(file)
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.get_by_role("row").filter(has_text="a.jpg")).to_contain_text("Images")
+    assert added_names() == ["a.jpg"]
 
 
 @pytest.mark.long(reason="one more way of a page that other tests drive")

@@ -125,7 +125,7 @@ def make_owning(word: str) -> Owning:
 
 
 OF_COLLECTIONS = (
-    *("collection-show", "collection-owner", "images-add", "import-list"),
+    *("collection-show", "collection-owner", "import-list"),
     *("images-edit", "collection-image-show", "collection-image-edit"),
 )
 

@@ -27,7 +27,7 @@ THEIRS = "giraffe"
 THINGS = ("images:", "inference:", "dashboard:collection-")
 """Apps whose addresses name no project: each row knows whose it is."""
 CHANGING = {
-    *("images:images-add", "images:collection-owner", "inference:model-owner", "inference:run-owner"),
+    *("images:collection-owner", "inference:model-owner", "inference:run-owner"),
     *("inference:model-edit", "inference:model-retire", "inference:model-delete", "inference:model-merge"),
     "inference:caption-switch",
     *("images:images-edit", "images:collection-image-edit"),

@@ -121,15 +121,15 @@ class TestDeciding:
 
     def test_what_nobody_owns_is_for_staff(self, us: Owning) -> None:
         images = make_collection(1)
-        add = reverse("images:images-add", args=[images.slug])
+        edit = reverse("images:images-edit", args=[images.slug]) + "?all=1"
         client = signed_in(us.manager)
         assert client.get(reverse("images:collection-show", args=[images.slug])).status_code == 200
-        assert client.get(add).status_code == client.get(owner_page(images)).status_code == 404
+        assert client.get(edit).status_code == client.get(owner_page(images)).status_code == 404
         staff = signed_in(make_user("staff", is_staff=True, is_superuser=True))
-        assert staff.get(add).status_code == 200
+        assert staff.get(edit).status_code == 200
         assert staff.post(owner_page(images), {"project": us.project.pk}).status_code == 302
         assert owner_of(images) == (us.project, False)
-        assert client.get(add).status_code == 200
+        assert client.get(edit).status_code == 200
 
     def test_ones_own_is_added_where_it_is_missed_and_what_another_project_has_is_named(
         self, us: Owning, them: Owning

@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db.models import Q
 from PIL import Image as Pillow
 from PIL import ImageCms
 
-from core.images.models import ImportJob
+from core.images.models import ImportJob, ImportRow
 from core.images.services import imports
 from core.images.services.collections import find_or_create_collection
-from tests.factories import NOW, make_user
+from office.imports.services import file_imports
+from tests.factories import NOW, make_project
+from tests.imports.sent import run
 
 
 def run_path(path: Path, collection: str = "Harbour") -> ImportJob:
@@ -26,21 +29,19 @@ def run_path(path: Path, collection: str = "Harbour") -> ImportJob:
 
 
 def upload(files: dict[str, bytes], collection: str = "Harbour") -> ImportJob:
-    return imports.start_upload(
-        collection=find_or_create_collection(collection),
-        uploads=[SimpleUploadedFile(name, content) for name, content in files.items()],
-        by=make_user(),
-    )
-
-
-def run(job: ImportJob, now=NOW) -> ImportJob:
-    imports.run_import(job_id=job.pk, clock=lambda: now, announce=lambda image_id: None)
+    """Send files for a collection, and confirm what the preview shows."""
+    project = make_project()
+    wish = {"collection": find_or_create_collection(collection, project=project).slug}
+    uploads = [SimpleUploadedFile(name, content) for name, content in files.items()]
+    job = run(file_imports.start_upload(project=project, uploads=uploads, wish=wish, by=project.created_by))
+    file_imports.confirm(job=job)
     job.refresh_from_db()
     return job
 
 
 def report(job: ImportJob) -> dict[str, tuple[str, str]]:
-    return {row.name: (row.outcome, row.reason) for row in job.rows.all()}
+    rows = ImportRow.objects.filter(Q(job=job) | Q(job__part_of=job)).order_by("pk")
+    return {row.name: (row.outcome, row.reason) for row in rows}
 
 
 def outcomes(job: ImportJob) -> dict[str, str]:

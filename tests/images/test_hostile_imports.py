@@ -19,8 +19,10 @@ from core.jobs.models import JobState
 from core.jobs.services import leases
 from crosslens_metrics.formats.limits import MAX_ROW_CHARACTERS
 from crosslens_metrics.formats.problems import FileRefusedError
+from office.imports.services.file_imports import ImportRefusedError
 from tests.factories import NOW
-from tests.images.image_files import image_file, outcomes, report, run, run_path, upload, zipped
+from tests.images.image_files import image_file, outcomes, run_path, upload, zipped
+from tests.imports.sent import run
 
 pytestmark = pytest.mark.django_db
 
@@ -39,12 +41,11 @@ def test_a_zip_whose_table_of_contents_lies_nowhere_is_no_zip(folder, place):
     (folder / "all.zip").write_bytes(with_locator(place))
 
     job = run_path(folder / "all.zip")
-    sent = run(upload({"all.zip": with_locator(place), "b.jpg": image_file()}))
 
     assert job.state == JobState.FAILED
     assert "not a zip file" in job.error
-    assert outcomes(sent) == {"all.zip": "rejected", "b.jpg": "added"}
-    assert "not a zip file" in report(sent)["all.zip"][1]
+    with pytest.raises(ImportRefusedError, match=r"all\.zip: This is not a zip file"):
+        upload({"all.zip": with_locator(place), "b.jpg": image_file()})
 
 
 @pytest.mark.parametrize("comment", [0, 65_535])
@@ -122,7 +123,6 @@ def stumble(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def stumbles(*arguments):
         raise error
 
-    monkeypatch.setattr(imports, "plan_of_upload", stumbles)
     monkeypatch.setattr(imports, "plan_of_path", stumbles)
 
 
@@ -133,7 +133,7 @@ def test_an_error_that_comes_again_ends_the_import_at_the_second_time(monkeypatc
 
     run(job)
     assert job.state == JobState.RUNNING
-    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=NOW) == [
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.FILES), now=NOW) == [
         job.pk
     ]  # with the next sweep
     run(job)
@@ -143,7 +143,7 @@ def test_an_error_that_comes_again_ends_the_import_at_the_second_time(monkeypatc
     assert "secret" not in job.error
     assert caplog.records[-1].exc_info
     assert not default_storage.exists(job.folder)
-    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=NOW + 60 * MINUTE) == []
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.FILES), now=NOW + 60 * MINUTE) == []
 
 
 def test_an_error_that_is_gone_the_second_time_costs_nothing(monkeypatch):

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import io
-import json
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.files.storage import default_storage
-from django.core.files.uploadedfile import SimpleUploadedFile
-from django.urls import reverse
 from django.utils import timezone
 
-from core.images import tasks
 from core.images.models import CollectionImage, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
-from core.images.rules import limits
 from core.images.services import file_storage, images, import_jobs, imports
 from core.images.services.collections import find_or_create_collection
 from core.jobs.models import JobState
 from core.jobs.services import leases
 from core.jobs.services.leases import LeaseLostError
-from tests.clients import client_of
 from tests.concurrency import together
-from tests.factories import NOW, make_collection, make_project, make_user
-from tests.images.image_files import image_file, outcomes, run, run_path, upload
+from tests.factories import NOW
+from tests.images.image_files import image_file, outcomes, run_path, upload
+from tests.imports.sent import run
 
 pytestmark = pytest.mark.django_db
 
@@ -55,23 +48,24 @@ def test_an_import_that_was_killed_goes_on_where_it_was(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         run(job)
     job.refresh_from_db()
-    assert (job.state, job.done) == (JobState.RUNNING, 2)
+    assert (job.state, job.parts.get().done) == (JobState.RUNNING, 2)
 
     run(job, NOW + SOON)
     assert taken == ["0.jpg", "1.jpg", "2.jpg"]  # somebody else may still be at it
-    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=NOW + SOON) == []
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.FILES), now=NOW + SOON) == []
 
     later = NOW + 5 * MINUTE
-    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=later) == [job.pk]
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.FILES), now=later) == [job.pk]
     run(job, later)
 
-    assert (job.state, job.done, job.total) == (JobState.DONE, 5, 5)
+    part = job.parts.get()
+    assert (job.state, part.state, part.done, part.total) == (JobState.DONE, JobState.DONE, 5, 5)
     assert taken == ["0.jpg", "1.jpg", "2.jpg", "2.jpg", "3.jpg", "4.jpg"]
     assert set(outcomes(job).values()) == {"added"}
 
 
 def test_a_file_that_stops_the_worker_each_time_is_passed_over(monkeypatch):
-    job = upload({"deadly.jpg": image_file(), "b.jpg": image_file(shade=10)})
+    job = upload({"deadly.jpg": image_file(), "e.jpg": image_file(shade=10)})
     real = imports._add
 
     def dies(job, entry, file, **more):
@@ -85,15 +79,15 @@ def test_a_file_that_stops_the_worker_each_time_is_passed_over(monkeypatch):
             run(job, NOW + attempt * 5 * MINUTE)
     run(job, NOW + 60 * MINUTE)
 
-    assert outcomes(job) == {"deadly.jpg": "rejected", "b.jpg": "added"}
+    assert outcomes(job) == {"deadly.jpg": "rejected", "e.jpg": "added"}
     assert job.state == JobState.DONE
 
 
 def test_who_lost_the_lease_writes_nothing_more():
     job = upload({"a.jpg": image_file()})
-    mine = import_jobs.claim(job_id=job.pk, kind=ImportKind.IMAGES, now=NOW)
+    mine = import_jobs.claim(job_id=job.pk, kind=ImportKind.FILES, now=NOW)
     later = NOW + 5 * MINUTE
-    theirs = import_jobs.claim(job_id=job.pk, kind=ImportKind.IMAGES, now=later)
+    theirs = import_jobs.claim(job_id=job.pk, kind=ImportKind.FILES, now=later)
     assert mine is not None
     assert theirs is not None
 
@@ -117,9 +111,9 @@ def test_an_interrupted_command_is_closed_when_the_sweep_sends_its_job(folder):
 
 def test_a_lost_message_is_sent_again_but_not_with_every_sweep():
     job = upload({"a.jpg": image_file()})
-    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=NOW) == [job.pk]
-    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=NOW) == []
-    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.IMAGES), now=NOW + 2 * MINUTE) == [job.pk]
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.FILES), now=NOW) == [job.pk]
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.FILES), now=NOW) == []
+    assert leases.rows_to_nudge(ImportJob.objects.filter(kind=ImportKind.FILES), now=NOW + 2 * MINUTE) == [job.pk]
 
 
 @pytest.mark.postgres
@@ -184,77 +178,3 @@ def test_sizes_that_cannot_be_made_are_given_up_in_the_end(image):
     assert image.state == JobState.FAILED
     assert "FileNotFoundError" in image.error
     assert leases.rows_to_nudge(Image.objects.all(), now=NOW + timedelta(days=1)) == []
-
-
-SCRIPT = {"Accept": "application/json"}
-
-
-@pytest.fixture
-def collection(monkeypatch):
-    monkeypatch.setattr(tasks.run_import, "delay", lambda job_id: None)
-    manager = make_user("mara")
-    return make_collection(0, project=make_project(manager=manager), created_by=manager)
-
-
-def send(collection, names, **more: Any):
-    files = [SimpleUploadedFile(name, image_file(shade=shade)) for shade, name in enumerate(names)]
-    address = reverse("images:images-add", args=[collection.slug])
-    return client_of(collection.created_by).post(address, {"images": files, **more}, headers=SCRIPT)
-
-
-def test_the_script_is_told_where_the_report_is(collection):
-    answer = send(collection, ["a.jpg"])
-    job = ImportJob.objects.get()
-    assert (answer.status_code, answer.json()) == (200, {"location": reverse("images:import-show", args=[job.pk])})
-
-
-class NamedFile(io.BytesIO):
-    """As a browser sends it; Django's own files for tests have their names cut."""
-
-    def __init__(self, name: str, content: bytes) -> None:
-        super().__init__(content)
-        self.name = name
-
-
-@pytest.mark.parametrize("name", ["a." + "x" * 300, "a" * 300 + ".zip", "ü" * 150 + ".jpg"])
-def test_a_name_of_a_file_that_no_disk_could_hold_is_refused_with_what_to_do(collection, name):
-    told = f"The name of the file “{name[:50]}…” is longer than 255 bytes. Rename it."
-    by = client_of(collection.created_by)
-    address = reverse("images:images-add", args=[collection.slug])
-    answer = by.post(address, {"images": NamedFile(name, image_file())}, headers=SCRIPT)
-    assert (answer.status_code, answer.json()) == (400, {"errors": [told]})
-    # On every other page, too, where Django keeps small files in memory.
-    address = reverse("people:invitation-import", args=[collection.project.slug])
-    for size in (10, 3_000_000):
-        page = by.post(address, {"file": NamedFile(name, b"x" * size)})
-        assert page.status_code == 400
-        assert told in page.content.decode()
-
-
-def test_files_keep_the_paths_that_they_have_in_their_folder(collection):
-    send(collection, ["1.jpg", "1.jpg"], paths=json.dumps(["north/1.jpg", "south/1.jpg"]))
-    job = ImportJob.objects.get()
-    tasks.run_import(job.pk)
-    assert [row.name for row in job.rows.all()] == ["north/1.jpg", "south/1.jpg"]
-
-
-@pytest.mark.parametrize(
-    "paths",
-    [["a.jpg"], ["../1.jpg", "b.jpg"], ["/1.jpg", "b.jpg"], [1, 2], {"a": 1}, "x", ["a//1.jpg", "b.jpg"], ["", "b"]],
-)
-def test_paths_that_do_not_fit_are_refused(collection, paths):
-    answer = send(collection, ["1.jpg", "2.jpg"], paths=json.dumps(paths))
-    assert answer.status_code == 422
-    assert answer.json()["errors"]
-    assert not ImportJob.objects.exists()
-
-
-def test_too_much_at_once_is_refused_with_the_limit(collection, monkeypatch):
-    monkeypatch.setattr(limits, "MAX_UPLOAD_BYTES", 10**6)
-    answer = client_of(collection.created_by).post(
-        reverse("images:images-add", args=[collection.slug]),
-        {"images": [SimpleUploadedFile("a.zip", b"0" * 2_000_000)]},
-        headers=SCRIPT,
-    )
-    assert answer.status_code == 413
-    assert "1 MB at once" in answer.json()["errors"][0]

@@ -19,7 +19,8 @@ from core.images.services import file_storage, imports
 from core.images.services.collections import put_in
 from core.jobs.models import JobState
 from tabular.downloads import csv_safe
-from tests.images.image_files import bomb, exif, image_file, outcomes, report, run, run_path, upload, zipped
+from tests.images.image_files import bomb, exif, image_file, outcomes, report, run_path, upload, zipped
+from tests.imports.sent import run
 from tests.published import published
 
 pytestmark = pytest.mark.django_db

@@ -8,24 +8,23 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from core.images import tasks
 from core.images.models import Collection, CollectionImage, Image, ImportJob, ImportOutcome
-from core.images.rules import limits
 from core.images.rules.sizes import sizes_of
 from core.images.selectors import served_image
-from core.images.services import file_storage, imports
+from core.images.services import file_storage
 from core.images.services.collections import create_collection
 from core.jobs.models import JobState
 from core.jobs.services import leases
 from core.people.models import Project
+from office.imports.tasks import run_import
 from tests.clients import client_of
 from tests.factories import NOW, make_collection, make_image, make_project, make_user
-from tests.images.image_files import image_file
+from tests.images.image_files import image_file, upload
 from tests.sweeping import sweep
 
 pytestmark = pytest.mark.django_db
@@ -47,7 +46,7 @@ def client(manager):
 def sent(monkeypatch):
     """Primary keys of the jobs and images whose messages were sent; none is worked on."""
     sent: list[int] = []
-    monkeypatch.setattr(tasks.run_import, "delay", sent.append)
+    monkeypatch.setattr(run_import, "delay", sent.append)
     monkeypatch.setattr(tasks.make_sizes, "delay", sent.append)
     return sent
 
@@ -75,7 +74,7 @@ def test_a_collection_gets_an_address_of_its_own(client, manager):
     for name, slug in (("New", "new"), ("Häfen im Norden", "hafen-im-norden"), ("港", "collection")):
         response = client.post(reverse("images:collection-create"), {"name": name, "description": "x"})
         made = Collection.objects.get(name=name)
-        assert response["Location"] == reverse("images:images-add", args=[made.slug])
+        assert response["Location"] == f"{reverse('imports:import-choose')}?collection={made.slug}"
         assert re.fullmatch(rf"{slug}-[a-z2-9]{{8}}", made.slug)
         assert made.created_by == manager
 
@@ -115,65 +114,6 @@ def test_a_page_of_a_large_collection_asks_no_more_than_one_of_a_small_one(clien
             client.get(reverse("images:collection-show", args=[collection.slug]))
     second = client.get(reverse("images:collection-show", args=[large.slug]), {"page": 2})
     assert len(second.context["shown"]) == 10
-
-
-def test_many_files_are_sent_and_imported_in_the_background(
-    client, manager, collection, sent, django_capture_on_commit_callbacks
-):
-    collection.entries.all().delete()
-    files = {"a.jpg": image_file(), "b.png": image_file("PNG", shade=10), "empty.jpg": b""}
-    with django_capture_on_commit_callbacks(execute=True):
-        response = client.post(
-            reverse("images:images-add", args=[collection.slug]),
-            {"images": [SimpleUploadedFile(name, content) for name, content in files.items()]},
-        )
-
-    job = ImportJob.objects.get()
-    assert response["Location"] == reverse("images:import-show", args=[job.pk])
-    assert sent == [job.pk]
-    assert (job.state, job.created_by, job.source_name) == (JobState.QUEUED, manager, "3 files")
-
-    with django_capture_on_commit_callbacks(execute=True):
-        tasks.run_import(job.pk)
-    job.refresh_from_db()
-    assert (job.state, job.done) == (JobState.DONE, 3)
-    assert sent[1:] == list(collection.entries.values_list("image_id", flat=True))
-    for image_id in sent[1:]:
-        tasks.make_sizes(image_id)
-    assert set(Image.objects.values_list("state", flat=True)) == {JobState.DONE}
-
-
-def test_nothing_sent_is_told_in_the_form(client, collection):
-    response = client.post(reverse("images:images-add", args=[collection.slug]), {})
-    assert response.status_code == 422
-    assert not ImportJob.objects.exists()
-
-
-def test_too_much_at_once_is_told_clearly(client, collection, monkeypatch, settings):
-    address = reverse("images:images-add", args=[collection.slug])
-    two = {"images": [SimpleUploadedFile("a.jpg", image_file()), SimpleUploadedFile("b.jpg", image_file())]}
-
-    settings.DATA_UPLOAD_MAX_NUMBER_FILES = 1
-    many = client.post(address, two)
-    settings.DATA_UPLOAD_MAX_NUMBER_FILES = 10
-    monkeypatch.setattr(limits, "MAX_UPLOAD_BYTES", 100)
-    large = client.post(address, two)
-
-    assert (many.status_code, large.status_code) == (413, 413)
-    assert "Put them in a zip file" in many.text
-    assert "in several parts" in large.text
-    assert not ImportJob.objects.exists()
-
-
-def test_a_form_from_elsewhere_is_refused(manager, collection):
-    address = reverse("images:images-add", args=[collection.slug])
-    client = client_of(manager, enforce_csrf_checks=True)
-    content = {"images": SimpleUploadedFile("a.jpg", image_file())}
-    assert client.post(address, content).status_code == 403
-
-    token = client.get(address).context["csrf_token"]
-    signed = {"images": SimpleUploadedFile("a.jpg", image_file()), "csrfmiddlewaretoken": str(token)}
-    assert client.post(address, signed).status_code == 302
 
 
 def test_a_report_can_be_narrowed_and_downloaded(client, collection):
@@ -282,11 +222,9 @@ def test_addresses_stay_the_same_all_day_and_cost_no_query(image, django_assert_
     assert (morning.width, morning.height) == (800, 640)
 
 
-def test_the_sweep_sends_again_what_was_lost(sent, monkeypatch):
+def test_the_sweep_sends_again_what_was_lost(sent):
     lost = make_image(state=JobState.QUEUED)
-    job = imports.start_upload(
-        collection=make_collection(), uploads=[SimpleUploadedFile("a.jpg", image_file())], by=make_user()
-    )
+    job = upload({"a.jpg": image_file()})
     sweep()
     sweep()
     assert sent == [lost.pk, job.pk]

@@ -14,7 +14,7 @@ from office.imports.services.file_imports import confirm, start_upload
 from tests.factories import NOW, make_project
 
 
-def run(job: ImportJob, *, now: datetime = NOW) -> ImportJob:
+def run(job: ImportJob, now: datetime = NOW) -> ImportJob:
     """Do the next stage of a job."""
     stages.run(job_id=job.pk, clock=lambda: now, announce=lambda _image: None)
     job.refresh_from_db()

@@ -25,7 +25,6 @@ from tools.scripts.checks.sources import files_in
 UPLOAD = "/projects/lions/import/"
 CHUNKED = (b"transfer-encoding", b"chunked")
 FORMS_WITH_FILES = {
-    "images:images-add": ["lions"],
     "imports:import-create": ["lions"],
     "corpora:subset-create": ["lions"],
     "corpora:table-upload": ["lions"],
@@ -173,7 +172,7 @@ def test_these_are_all_forms_with_files_and_the_proxy_knows_them():
     imports = [f'"_form.html" with submit=_("{label}")' for label in ("Import", "Create set and import")]
     shared = sum(any(form in text for form in imports) for text in templates)
 
-    # The shared form has files where its fields do; that for images is also for imports; a campaign file is small.
-    assert forms - 2 + shared + 1 == len(FORMS_WITH_FILES)
+    # The shared form has files where its fields do; a campaign file is small.
+    assert forms - 2 + shared == len(FORMS_WITH_FILES)
     assert f"path_regexp {UPLOADS}" in (ROOT / "tools" / "deploy" / "Caddyfile").read_text()
     assert not is_upload("/accounts/login/")

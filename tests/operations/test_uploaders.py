@@ -12,10 +12,10 @@ from django.db import connections
 from django.test import Client
 
 from config import asgi
-from core.people.models import Project, Role
+from core.people.models import Role
 from core.people.services.members import add_member
-from office.operations.rules.uploads import MAX_BODY_BYTES, owner_of
-from tests.factories import make_collection, make_project, make_user
+from office.operations.rules.uploads import MAX_BODY_BYTES, project_at
+from tests.factories import make_project, make_user
 from tests.operations.asked import Asked, echo, length
 
 # The threads of the server have connections of their own.
@@ -100,19 +100,7 @@ def test_who_oversees_a_project_sends_files_to_it_and_to_no_other(
     assert asgi.NOT_YOURS.encode() in asked.content
 
 
-def test_images_go_only_into_a_collection_that_one_may_change(cookies: dict[str, bytes], written: list[int]):
-    lions, zebras = Project.objects.get(slug="lions"), make_project("zebras")
-    own = make_collection(images=0, project=lions, is_shared=False).slug
-    shared = make_collection(images=0, project=zebras).slug
-
-    assert send(f"/collections/{own}/images/add/", cookies["manager"], CHUNKED).status == 200
-    written.clear()
-    for who, slug in (("manager", shared), ("researcher", own), ("player", own), ("manager", "none")):
-        asked = send(f"/collections/{slug}/images/add/", cookies[who], length(SIXTY_MB))
-        assert (asked.status, asked.received, written) == (403, 0, [])
-
-
 def test_an_address_that_can_be_of_no_project_is_looked_up_nowhere():
     """PostgreSQL cannot even be asked for a slug with a NUL in it."""
-    assert owner_of("/projects/lions/plan/") == ("projects", "lions")
-    assert owner_of("/projects/li\0ns/plan/") == ("", "")
+    assert project_at("/projects/lions/plan/") == "lions"
+    assert project_at("/projects/li\0ns/plan/") == ""

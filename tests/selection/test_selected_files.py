@@ -244,7 +244,7 @@ def test_a_manager_takes_the_lists_and_is_led_to_the_collection():
     assert selection.collection is not None
     client, about = client_of(User.objects.get(username="mia")), [selection.project.slug, 1]
     page = client.get(reverse("corpora:selected-files", args=about)).content.decode()
-    assert reverse("images:images-add", args=[selection.collection.slug]) in page
+    assert f"{reverse('imports:import-choose')}?collection={selection.collection.slug}" in page
     address = reverse("corpora:selected-export", args=about)
     rows = client.get(address).getvalue().decode()
     assert ADDRESSES["a"] in rows

@@ -228,7 +228,7 @@ def to_the_end(job: ImportJob, *, clock: Clock) -> Iterator[int]:
         _end_or_let_go(job, error, reason % {"limit": MAX_SILENT_S}, now=clock())
     except Exception as error:
         # Such an error may be temporary: the lease has to expire before the sweep restarts the job.
-        if _may_pass(error) and not job.options.get(IS_INLINE):
+        if may_pass(error) and not job.options.get(IS_INLINE):
             raise
         reason = _(
             "An error stopped the import (%(error)s). What was imported is kept. For details, see the server log."
@@ -248,7 +248,8 @@ def _end_or_let_go(job: ImportJob, error: BaseException, reason: str, *, now: da
         finish(job, now=now, error=reason)
 
 
-def _may_pass(error: Exception) -> bool:
+def may_pass(error: Exception) -> bool:
+    """Return whether the same may succeed a while later."""
     # Object storage has its own errors, and is not part of every installation.
     return isinstance(error, OSError) or type(error).__module__.partition(".")[0] in ("botocore", "urllib3")
 

@@ -24,9 +24,8 @@ from core.images.services.collections import KeyTakenError, put_in
 from core.images.services.expected_images import expected_image
 from core.images.services.images import image_of, store_original
 from core.images.services.import_jobs import Clock
-from core.images.services.sources import ImportEntry, plan_of_path, plan_of_upload, said_beside, spooled_file
+from core.images.services.sources import ImportEntry, plan_of_path, said_beside, spooled_file
 from core.jobs.services.leases import LeaseLostError
-from core.people.models import User
 from crosslens_metrics.formats.opening import opened_text
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import printable
@@ -53,23 +52,6 @@ ROWS_PER_TRANSACTION = 250
 """Of files and lines that are rejected without reading them."""
 
 log = logging.getLogger(__name__)
-
-
-def start_upload(
-    *, collection: Collection, uploads: Iterable[UploadedFile[Any]], paths: Sequence[str] | None = None, by: User
-) -> ImportJob:
-    """Store uploaded files and queue a job to import them. `paths` has their places in the folder they come from."""
-    folder, names = keep_waiting(uploads)
-    names = [path[: import_jobs.NAME_CHARACTERS] for path in paths] if paths else names
-    return ImportJob.objects.create(
-        kind=ImportKind.IMAGES,
-        collection=collection,
-        project=collection.project,
-        options={FILE_NAMES: names},
-        source_name=names[0] if len(names) == 1 else _("%(count)s files") % {"count": len(names)},
-        folder=folder,
-        created_by=by,
-    )
 
 
 def keep_waiting(uploads: Iterable[UploadedFile[Any]]) -> tuple[str, list[str]]:
@@ -121,17 +103,6 @@ def import_path(
         _run(job, plan, clock=clock, announce=announce)
     job.refresh_from_db()
     return job
-
-
-def run_import(*, job_id: int, clock: Clock, announce: Announce) -> None:
-    """Run an upload's job, or continue it where a worker that died left it."""
-    with ExitStack() as stack:
-
-        def work(job: ImportJob) -> None:
-            plan = partial(plan_of_upload, job.folder, job.options[FILE_NAMES], stack)
-            _run(job, plan, clock=clock, announce=announce)
-
-        import_jobs.run(job_id=job_id, kind=ImportKind.IMAGES, clock=clock, work=work)
 
 
 def _run(

@@ -1,4 +1,4 @@
-"""List the files of an import: from a folder, a manifest, a zip or an upload."""
+"""List the files of an import: from a folder, a manifest or an archive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 
-from django.core.files.storage import default_storage
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -104,36 +103,6 @@ def plan_of_path(path: Path, stack: ExitStack) -> list[ImportEntry | LineError]:
         return _with_keys(_plan_of_manifest(path))
     text = _("“%(path)s” is not an image, a folder, a zip or tar file, or a manifest (.csv, .jsonl or .json).")
     raise FileRefusedError(text % {"path": path})
-
-
-def plan_of_upload(folder: str, names: list[str], stack: ExitStack) -> list[ImportEntry | LineError]:
-    """List the entries of an upload, whose files wait in storage as `folder`/1, `folder`/2, ….
-
-    A zip with a manifest stands by itself; other zips are as if their files had been sent one by one.
-    """
-    main = SourceFiles({}, [])
-    apart: list[SourceFiles] = []
-    for position, name in enumerate(names, start=1):
-        stored = f"{folder}/{position}"
-        if not default_storage.exists(stored):
-            raise FileRefusedError(_("The uploaded files are no longer there. Upload them again."))
-        if PurePosixPath(name).suffix.lower() == ".zip":
-            try:
-                source = _zip(stack.enter_context(default_storage.open(stored)), stack)
-            except FileRefusedError as refused:
-                main.problems.append(LineError(str(refused), name))
-                continue
-            if _manifest_in(source):
-                apart.append(source)
-            else:
-                _put_together(main, source, name)
-        else:
-            one = SourceFiles({normalised_name(name): _stored(stored)}, [])
-            _put_together(main, one, name)
-    plan = _plan(main, _manifest_in(main))
-    for source in apart:
-        plan += _plan(source, _manifest_in(source), after=plan[-1].number if plan else 0)
-    return _with_keys(plan)
 
 
 def _with_keys(plan: list[ImportEntry | LineError]) -> list[ImportEntry | LineError]:
@@ -397,22 +366,8 @@ def _is_manifest(content: SourceFile) -> bool:
         return False
 
 
-def _put_together(main: SourceFiles, other: SourceFiles, source: str) -> None:
-    for name, content in other.files.items():
-        if name in main.files:
-            reason = _("Another uploaded file has the same name. Rename one of them. (This one is from “%(source)s”.)")
-            main.problems.append(LineError(reason % {"source": source}, name))
-        else:
-            main.files[name] = content
-    main.problems += other.problems
-
-
 def _on_disk(path: Path) -> SourceFile:
     return SourceFile(path.stat().st_size, lambda: path.open("rb"))
-
-
-def _stored(name: str) -> SourceFile:
-    return SourceFile(default_storage.size(name), lambda: default_storage.open(name))
 
 
 def _packed(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> SourceFile:

@@ -35,7 +35,6 @@ from core.images.selectors.filters import entries_page
 from core.images.selectors.image_pages import image_page
 from core.images.services import attributions, file_storage
 from core.images.services.collections import create_collection, give_collection
-from core.images.views.uploads import upload_limits
 from core.people.api.authentication import viewer_of
 from core.people.requests import user_of
 from core.people.views.ownership import owner_page
@@ -58,7 +57,7 @@ def collection_create(request: HttpRequest) -> HttpResponse:
     form = CollectionForm(request.POST or None, by=user_of(request), initial=request.GET.dict())
     if form.is_valid():
         collection = create_collection(**form.cleaned_data, by=user_of(request))
-        return redirect("images:images-add", collection.slug)
+        return redirect(f"{reverse('imports:import-choose')}?collection={collection.slug}")
     return render(request, "images/collection_create.html", {"form": form}, status=422 if form.errors else 200)
 
 
@@ -67,7 +66,6 @@ def collection_show(request: HttpRequest, slug: str) -> HttpResponse:
     collection = collection_for(request.user, slug)
     form = FindForm(request.GET, collection=collection, by=user_of(request))
     page = entries_page(form.found(), number=request.GET.get("page"), per_page=IMAGES_PER_PAGE)
-    changes = may_change(request.user, collection)
     size = collection.entries.count() if form.errors or form.asked else page.paginator.count
     context = {
         "collection": collection,
@@ -77,8 +75,7 @@ def collection_show(request: HttpRequest, slug: str) -> HttpResponse:
         "shown": list(page),
         "missing": missing_in(collection),
         "imports": imports_for(request.user).filter(collection=collection)[:NEWEST_IMPORTS],
-        "may_change": changes,
-        **(upload_limits() if changes else {}),
+        "may_change": may_change(request.user, collection),
     }
     return render(request, "images/collection.html", context, status=422 if form.errors else 200)
 

@@ -1,4 +1,4 @@
-"""Receive the files of a form, start the job that imports them, and show its progress and report."""
+"""Receive the files of a form, and show the progress and report of what was made of them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,14 @@ from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.csrf import csrf_exempt, csrf_protect
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.csrf import csrf_protect
+from django.views.decorators.http import require_safe
 
 from core.images import selectors
-from core.images.forms import ImagesForm
 from core.images.models import ImportJob, ImportOutcome
-from core.images.permissions import collection_for, collection_to_change, import_for, imports_for
+from core.images.permissions import collection_for, import_for, imports_for
 from core.images.rules import limits
-from core.images.services.imports import start_upload
-from core.images.tasks import ask_for_import
-from core.people.requests import csv_download, render_part, user_of
+from core.people.requests import csv_download, render_part
 
 SHOWN_OF_A_NAME = 50
 """Characters."""
@@ -81,7 +78,7 @@ def upload_page(
     *,
     form: Callable[..., Any],
     start: Callable[[Any], ImportJob | None],
-    page_of: Callable[[ImportJob], str] = lambda job: reverse("images:import-show", args=[job.pk]),
+    page_of: Callable[[ImportJob], str],
 ) -> HttpResponse:
     """Show the `form`, or `start` a job with what it holds and lead to the page about the job.
 
@@ -133,29 +130,12 @@ IMPORTS_PER_PAGE = 50
 
 
 def upload_limits() -> dict[str, Any]:
-    """Return the form for files, and the limits that it names and its script checks."""
+    """Return the limits that a form for files names and its script checks."""
     return {
-        "upload": ImagesForm(),
         "files": limits.MAX_UPLOAD_FILES,
         "together": limits.MAX_UPLOAD_BYTES // limits.MEGABYTE,
         "one": limits.MAX_IMAGE_BYTES // limits.MEGABYTE,
     }
-
-
-@csrf_exempt  # checked by upload_page, once it is clear who sends and how much
-@require_http_methods(["GET", "HEAD", "POST"])
-def images_add(request: HttpRequest, slug: str) -> HttpResponse:
-    collection = collection_to_change(request.user, slug)
-    context = {"collection": collection, **upload_limits()}
-
-    def start(form: ImagesForm) -> ImportJob:
-        sent = form.cleaned_data
-        by = user_of(request)
-        job = start_upload(collection=collection, uploads=sent["images"], paths=sent["paths"], by=by)
-        ask_for_import(job.pk)
-        return job
-
-    return upload_page(request, "images/images_add.html", context, form=ImagesForm, start=start)
 
 
 @require_safe

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
@@ -25,16 +21,14 @@ from core.images.services.import_jobs import DATABASE_IS_GONE, Clock
 from core.jobs.models import JobState
 from core.jobs.services import leases
 from core.people.models import Project, User
-from crosslens_metrics.formats.names import SUFFIXES
 from office.imports.services.previews import ImportGap, ImportWish, PreviewedFile, gaps_of, preview
+from office.imports.services.sent_files import SentFiles, sent_files
 from office.imports.services.taking import take
 
 WISH, PREVIEW, GAPS, COLUMNS, FIRST_ROWS = "wish", "preview", "gaps", "columns", "first_rows"
 """Options of a job: what somebody said, what was seen, what is still to be said, and columns that may be named."""
 STOPPED = "stopped"
 """Option of a job: whether its import stopped before anything was stored, so that it waits for answers again."""
-UPLOADED = "files"
-"""The folder in which files lie that are looked at together."""
 
 log = logging.getLogger(__name__)
 
@@ -111,17 +105,18 @@ def wish_of(job: ImportJob) -> ImportWish:
 
 def look_through(job: ImportJob, *, clock: Clock) -> None:
     """Store what uploaded files hold, so that somebody can read it before anything is imported."""
-    with _ended_if_it_fails(job, clock=clock), _files_of(job) as (root, paths):
+    renew = partial(_renew, job, clock)
+    with _ended_if_it_fails(job, clock=clock), sent_files(job, renew=renew) as sent:
         wish = wish_of(job)
-        previewed = preview(paths, wish, after_each=partial(_renew, job, clock))
-        _show(job, previewed, gaps_of(previewed, wish), root, clock=clock)
+        previewed = preview(sent.paths(), wish, after_each=renew)
+        _show(job, previewed, gaps_of(previewed, wish), sent, clock=clock)
 
 
 def _show(
     job: ImportJob,
     previewed: Sequence[PreviewedFile],
     gaps: Sequence[ImportGap],
-    root: Path,
+    sent: SentFiles,
     *,
     clock: Clock,
     error: str = "",
@@ -134,7 +129,7 @@ def _show(
         COLUMNS: list(table.columns) if table else [],
         FIRST_ROWS: [list(row) for row in table.first_rows] if table else [],
     }
-    options = job.options | json.loads(json.dumps(seen).replace(json.dumps(f"{root}/")[1:-1], ""))
+    options = job.options | json.loads(sent.shown(json.dumps(seen), spelt=lambda name: json.dumps(name)[1:-1]))
     leases.finish_row(
         job, now=clock(), options=options | {STOPPED: bool(error)}, stage=ImportStage.PREVIEW, error=error
     )
@@ -145,14 +140,15 @@ def import_uploaded(job: ImportJob, *, clock: Clock, announce: imports.Announce)
 
     Nothing is asked any more once a part has begun: what is in of it would be taken for somebody else's.
     """
-    with _ended_if_it_fails(job, clock=clock), _files_of(job) as (root, paths):
+    renew = partial(_renew, job, clock)
+    with _ended_if_it_fails(job, clock=clock), sent_files(job, renew=renew) as sent:
         wish = wish_of(job)
-        previewed = preview(paths, wish, after_each=partial(_renew, job, clock))
+        previewed = preview(sent.paths(), wish, after_each=renew)
         if not job.parts.exists() and (gaps := gaps_of(previewed, wish)):
             error = _("Something has changed since the preview, so nothing was imported. Look at it again.")
-            _show(job, previewed, gaps, root, clock=clock, error=error)
+            _show(job, previewed, gaps, sent, clock=clock, error=error)
             return
-        take(job, previewed, wish, root=root, clock=clock, announce=announce)
+        take(job, previewed, wish, shown=sent.shown, clock=clock, announce=announce)
 
 
 def import_local(
@@ -163,7 +159,7 @@ def import_local(
         Path(previewed[0].file.path) if len(previewed) == 1 else Path(_("%(count)s files") % {"count": len(previewed)})
     )
     job = import_jobs.start_inline(name, kind=ImportKind.FILES, collection=None, project=wish.project, clock=clock)
-    take(job, previewed, wish, root=None, clock=clock, announce=announce)
+    take(job, previewed, wish, clock=clock, announce=announce)
     job.refresh_from_db()
     return job
 
@@ -188,37 +184,9 @@ def _ended_if_it_fails(job: ImportJob, *, clock: Clock) -> Iterator[None]:
         )
         import_jobs.finish(job, now=clock(), error=reason % {"limit": import_jobs.MAX_SILENT_S})
     except Exception as error:
-        if not isinstance(error, ValueError | TypeError | LookupError | ArithmeticError) and job.attempts == 1:
+        is_of_content = isinstance(error, ValueError | TypeError | LookupError | ArithmeticError)
+        if import_jobs.may_pass(error) or (job.attempts == 1 and not is_of_content):
             raise
         log.exception("Import %s stopped.", job.pk)
         reason = _("An error stopped the import (%(error)s). For details, see the server log.")
         import_jobs.finish(job, now=clock(), error=reason % {"error": type(error).__name__})
-
-
-@contextmanager
-def _files_of(job: ImportJob) -> Iterator[tuple[Path, list[Path]]]:
-    """The files of an upload on this machine, under their names: the folder that they are in, and what to look at.
-
-    Images that were sent one by one, or files of a folder, are looked at together.
-    """
-    with tempfile.TemporaryDirectory() as temporary:
-        root = Path(temporary)
-        names = job.options[imports.FILE_NAMES]
-        are_together = any("/" in name or name.lower().endswith(SUFFIXES) for name in names)
-        paths = []
-        for position, name in enumerate(names, start=1):
-            # Two that have one name stay apart.
-            path = root / UPLOADED / name if are_together else root / name
-            path = path if not path.exists() else path.with_name(f"{position}-{path.name}")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _fetch(f"{job.folder}/{position}", path)
-            paths.append(path)
-        yield root, [root / UPLOADED] if are_together else paths
-
-
-def _fetch(name: str, path: Path) -> None:
-    try:
-        os.link(default_storage.path(name), path)
-    except (NotImplementedError, OSError):
-        with default_storage.open(name) as stored, path.open("wb") as copy:
-            shutil.copyfileobj(stored, copy)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -59,11 +59,14 @@ def take(
     previewed: Sequence[PreviewedFile],
     wish: ImportWish,
     *,
-    root: Path | None,
+    shown: Callable[[str], str] = str,
     clock: Clock,
     announce: imports.Announce,
 ) -> None:
-    """Import the files one after the other, images first and judgements last, each as a part of the job."""
+    """Import the files one after the other, images first and judgements last, each as a part of the job.
+
+    `shown` says what a report calls a path, whatever folder it was copied to.
+    """
     wish = _with_collection(job, wish)
     for one in previewed:
         # Nothing asks for them any more, and those of a large file take tens of megabytes.
@@ -76,7 +79,7 @@ def take(
     series = {file.series: [one for one in taken if one.series == file.series] for file in taken if file.series}
     files = [file for file in taken if not file.series or file is series[file.series][0]]
     files.sort(key=lambda file: (file.kind != FileKind.IMAGES, file.kind == FileKind.JUDGEMENTS))
-    taking = _FileTaking(job, previewed, wish, root, clock, announce)
+    taking = _FileTaking(job, previewed, wish, shown, clock, announce)
     job.lease_until = leases.renewed_lease(job, now=clock(), total=len(files))
     for done, file in enumerate(files, start=1):
         over = job.parts.exclude(state__in=OPEN_STATES).filter(source_name=taking.shown(file))
@@ -125,18 +128,18 @@ def _drop_empty_collection(job: ImportJob) -> None:
 
 @dataclass(frozen=True)
 class _FileTaking:
-    """Takes one file after the other as parts of `job`; `root` is the folder that uploads were copied to."""
+    """Takes one file after the other as parts of `job`."""
 
     job: ImportJob
     previewed: Sequence[PreviewedFile]
     wish: ImportWish
-    root: Path | None
+    name_shown: Callable[[str], str]
     clock: Clock
     announce: imports.Announce
 
     def shown(self, file: RecognisedFile) -> str:
-        """What a report calls a file, whatever folder it was copied to."""
-        return import_jobs.name_of(file.path if self.root is None else file.path.removeprefix(f"{self.root}/"))
+        """What a report calls a file."""
+        return import_jobs.name_of(self.name_shown(file.path))
 
     def take(self, file: RecognisedFile, series: Sequence[RecognisedFile]) -> None:
         shared: dict[str, Any] = {"part_of": self.job, "clock": self.clock}

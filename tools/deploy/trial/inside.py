@@ -17,20 +17,23 @@ from research.inference.services.models import register_model
 
 LOOK_EVERY_S = 1
 LANGUAGE = "sw"
+PROJECT = "trial"
 
 
 def make_people(*, manager: str, annotators: list[str], password: str) -> int:
-    """Accounts, and the model that needs nothing: palette; returns the model's number."""
-    User.objects.create_superuser(manager, f"{manager}@example.org", password)
+    """Accounts, a project, and the model that needs nothing: palette; returns the model's number."""
+    owner = User.objects.create_superuser(manager, f"{manager}@example.org", password)
+    made = Project.objects.create(slug=PROJECT, name="Trial", created_by=owner)
+    Membership.objects.create(project=made, user=owner, role=Role.MANAGER)
     for name in annotators:
         person = User.objects.create_user(name, f"{name}@example.org", password, reads_english=True)
         LanguageSkill.objects.create(user=person, language_id=LANGUAGE, level=LanguageLevel.NATIVE)
     return register_model(name="Palette", backend="palette", by=None).pk
 
 
-def make_round(*, slug: str, manager: str, annotators: list[str], model: int) -> int:
-    """A project with a round of the collection's images, which the annotators may work on."""
-    made = Project.objects.create(slug="trial", name="Trial", created_by=User.objects.get(username=manager))
+def make_round(*, slug: str, annotators: list[str], model: int) -> int:
+    """A round of the collection's images, which the annotators may work on."""
+    made = Project.objects.get(slug=PROJECT)
     Guidelines.objects.create(project=made, version=1, rating="Choose a level.", writing="Write a sentence.")
     text = ConsentText.objects.create(project=made, version=1, body="I agree.")
     for name in annotators:
