@@ -75,7 +75,8 @@ class FileImports:
             Called with the bytes sent so far, and all.
         **answers
             What the files do not say: kind, model, language, collection, new_collection, name, is_translated, source
-            and map, as in `FileImport.answer`; languages and places, to begin the languages of a project.
+            and map, as in `FileImport.answer`; languages and places, to begin the languages of a project; least,
+            per_word, most and seed, to draw sentences from a corpus.
         """
         if not paths:
             raise ValueError("Name the files and folders to send.")

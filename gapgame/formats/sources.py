@@ -48,6 +48,16 @@ def is_layout(path: Path) -> bool:
     return path.is_dir() and any(path.glob(f"*{TABLE}"))
 
 
+def item_folders(names: Iterable[str]) -> list[str]:
+    """Find the folders of MultiSubs and of `build_corpus` among the names of files; "" is where they all lie."""
+    listed, found = set(names), set()
+    for name in listed:
+        home, slash, last = name.rpartition("/")
+        if last.endswith(TABLE) or (last == ITEMS and f"{home}{slash}{STATISTICS}" in listed):
+            found.add(home)
+    return sorted(found)
+
+
 def multisubs_records(folder: Path) -> Iterator[LineRecord | LineError]:
     """Yield the rows of `LANGUAGE.items.tsv`, with the word blanked in each sentence as `LANGUAGE.fragments` says.
 

@@ -89,6 +89,10 @@ class ItemChoice:
     seed: int = 0
 
 
+CHOICE_LIMITS = {"least": (0, len(SPLITS) - 1), "per_word": (1, 1000), "most": (1, 10**6), "seed": (0, 2**63 - 1)}
+"""The smallest and the largest value of each part of a choice."""
+
+
 @dataclass(order=True)
 class _DrawnItem:
     rank: bytes

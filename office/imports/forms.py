@@ -17,10 +17,18 @@ from core.people.permissions import has_role
 from crosslens_metrics.formats.caption_rows import PARTS
 from crosslens_metrics.formats.layouts import FileKind
 from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, REFERENCES
+from gapgame.rules.item_sources import CHOICE_LIMITS, ItemChoice
 from office.imports.services.file_imports import COLUMNS, GAPS, PREVIEW, WISH
+from office.imports.services.previews import CORPUS
 from research.inference.rules.captions import MAX_MODEL_NAME_CHARACTERS
 from research.scoring.services.references import MAX_NAME_CHARACTERS as MAX_REFERENCES_NAME_CHARACTERS
 
+DRAWN = {
+    "least": _("Languages that share the sense, at least"),
+    "per_word": _("Sentences of each word, at most"),
+    "most": _("Sentences in all, at most"),
+    "seed": _("Seed: the same one draws the same sentences"),
+}
 KINDS = (
     (REFERENCES, _("Captions that people wrote: references")),
     (CAPTIONS_BY_PEOPLE, _("Captions that people wrote: an accepted round of this project for each language")),
@@ -158,9 +166,13 @@ class WishForm(_BeginningForm):
             self.fields[f"column_{part}"] = forms.ChoiceField(
                 label=COLUMN_LABELS[part], choices=choices, required=False
             )
-        if not any(one["kind"] == FileKind.CANDIDATES for one in job.options.get(PREVIEW, [])):
+        previewed = job.options.get(PREVIEW, [])
+        if not any(one["kind"] == FileKind.CANDIDATES for one in previewed):
             del self.fields["allows_no_licence"]
         asked = {part for part, _text in job.options.get(GAPS, [])}
+        if any(one["format"] == CORPUS for one in previewed):
+            self._offer_choice()
+            asked.update(DRAWN)
         if "kind" in asked:
             asked.add("model")
         if "collection" in asked:
@@ -168,6 +180,13 @@ class WishForm(_BeginningForm):
         self.asked_parts = asked
         self.asked = [self[name] for name in self.fields if name in asked or ("map" in asked and "column" in name)]
         self.others = [self[name] for name in self.fields if self[name] not in self.asked]
+
+    def _offer_choice(self) -> None:
+        """Ask which sentences of a corpus are drawn."""
+        for part, label in DRAWN.items():
+            least, most = CHOICE_LIMITS[part]
+            usual = getattr(ItemChoice, part)
+            self.fields[part] = forms.IntegerField(label=label, min_value=least, max_value=most, initial=usual)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -183,4 +202,7 @@ class WishForm(_BeginningForm):
         wish["collection"] = cleaned["collection"].slug if cleaned["collection"] else ""
         wish |= self.beginning()
         wish["said"] = {part: name for part in PARTS if (name := cleaned.get(f"column_{part}"))}
-        return {name: value for name, value in wish.items() if value}
+        drawn = {
+            part: cleaned[part] for part in DRAWN if cleaned.get(part, usual := getattr(ItemChoice, part)) != usual
+        }
+        return {name: value for name, value in wish.items() if value} | drawn

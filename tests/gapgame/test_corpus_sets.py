@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 from PIL import Image as Picture
 
+from core.images.models import ImportJob
 from gapgame.models import GapItem, ItemSet
 from gapgame.rules.item_sources import ItemChoice, chosen_items
 from gapgame.services.items import ItemSetClosedError, choose_again
+from office.imports.services.undoing import undo_at_once
 from research.inference.models import EmbeddingSet
 from research.inference.selectors.embeddings import whole_sets
+from tests.clients import client_of
 from tests.commands import output_of
 from tests.factories import NOW, make_project, make_season, make_user
 from tests.gapgame.item_files import LINE, run, sha_of, shas, told, write
-from tests.images.image_files import image_file
+from tests.images.image_files import image_file, zipped
+from tests.imports.sent import run as run_stage
 from tests.inference import embedded
 from tests.inference.embedded import make_encoder, make_set
 from tests.parallel_text.animals import NOUNS, SYNSETS, made_config
@@ -104,6 +110,63 @@ def test_a_set_is_drawn_from_a_corpus_and_its_page_says_from_which(built, manage
     import_from(corpus, built / "pictures", "--per-word", 1)
     item_set.refresh_from_db()
     assert [one["choice"]["per_word"] for one in item_set.corpora] == [2, 1]
+
+
+def zipped_folder(*folders: Path) -> bytes:
+    files = {
+        f"{path.relative_to(one.parent)}": path.read_bytes()
+        for one in folders
+        for path in one.rglob("*.*")
+        if path.is_file()
+    }
+    return zipped(files)
+
+
+def test_a_page_draws_from_a_zip_of_the_folder_as_it_is_told_and_says_so_before(built, manager):
+    client = client_of(manager)
+    files = {"corpus.zip": zipped_folder(built / "corpus"), "pictures.zip": zipped_folder(built / "pictures")}
+    uploads = [SimpleUploadedFile(name, content) for name, content in files.items()]
+    where = client.post(reverse("imports:import-create", args=["zoo"]), {"images": uploads})["Location"]
+    job = run_stage(ImportJob.objects.get())
+    kinds = {file["path"]: (file["kind"], file["format"]) for file in job.options["preview"]}
+    assert kinds["corpus.zip/corpus"] == ("gap items", "build_corpus")
+    page = client.get(where).text
+    assert [f'name="{part}" value="{usual}"' in page for part, usual in asdict(ItemChoice()).items()] == [True] * 4
+    answers = {"name": "Animals", "least": 1, "per_word": 2, "most": 8, "seed": 3}
+    assert client.post(where, answers | {"per_word": 0}).status_code == 422
+    client.post(where, answers | {"least": 4})
+    assert "Choose fewer" in dict(run_stage(job).options["gaps"])[""]
+    client.post(where, answers)
+    assert run_stage(job).options["gaps"] == []
+    client.post(where, answers)
+    assert (run_stage(job).state, job.error) == ("done", "")
+    on_page = list(GapItem.objects.order_by("pk").values_list("key", flat=True))
+    (corpus,) = ItemSet.objects.get().corpora
+    assert corpus["choice"] == {"least": 1, "per_word": 2, "most": 8, "seed": 3}
+
+    undo_at_once(job, now=NOW)
+    assert not ItemSet.objects.exists()
+    import_from(built / "corpus", built / "pictures", "--per-word", 2, "--most", 8, "--seed", 3)
+    assert list(GapItem.objects.order_by("pk").values_list("key", flat=True)) == on_page
+
+
+def test_programs_say_what_is_drawn_and_are_told_where_nothing_is(built, manager):
+    """A folder that was dropped is the same as its zip."""
+    client = client_of(manager)
+    names = ["corpus/items.jsonl", "corpus/statistics.json", "corpus/steps/publish.json"]
+    files = [SimpleUploadedFile("x", (built / name).read_bytes()) for name in names]
+    sent = {"files": files, "paths": json.dumps(names), "most": 3, "name": "Animals"}
+    answer = client.post("/api/v1/projects/zoo/imports/", sent)
+    assert answer.status_code == 202
+    (file,) = run_stage(ImportJob.objects.get()).options["preview"]
+    assert (file["path"], file["kind"], file["languages"]) == ("corpus", "gap items", {"en": 3})
+    refused = client.post("/api/v1/projects/zoo/imports/", {"files": SimpleUploadedFile("a.csv", b"x"), "most": 0})
+    assert (refused.status_code, "most" in refused.json()["errors"]) == (422, True)
+
+    alone = SimpleUploadedFile("items.jsonl", (built / "corpus" / "items.jsonl").read_bytes())
+    client.post("/api/v1/projects/zoo/imports/", {"files": alone, "seed": 3})
+    gaps = run_stage(ImportJob.objects.latest("pk")).options["gaps"]
+    assert gaps == [["seed", "Sentences are drawn only from a folder made by build_corpus."]]
 
 
 def test_tasks_for_machines_are_drawn_from_the_same_folder(built, tmp_path):

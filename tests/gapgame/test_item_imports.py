@@ -120,10 +120,13 @@ def test_each_line_that_cannot_be_used_is_told_by_its_number_and_without_the_wor
     assert item_set.items.count() == 2
 
 
-def upload(item_set: ItemSet, lines: list[Any], images: Mapping[str, bytes]) -> ImportJob:
-    """Send items with images, and confirm their import."""
+def upload_lines(item_set: ItemSet, lines: list[Any], images: Mapping[str, bytes]) -> ImportJob:
     content = "".join(json.dumps(line) + "\n" for line in lines).encode()
-    files = {"items.jsonl": content, **images}
+    return upload(item_set, {"items.jsonl": content, **images})
+
+
+def upload(item_set: ItemSet, files: Mapping[str, bytes]) -> ImportJob:
+    """Send items with images, and confirm their import."""
     uploads = [SimpleUploadedFile(name, data) for name, data in files.items()]
     by, wish = item_set.project.created_by, {"name": item_set.name}
     job = import_stages.run(start_upload(project=item_set.project, uploads=uploads, wish=wish, by=by))
@@ -149,7 +152,7 @@ def test_a_browser_sends_items_with_a_zip_and_its_manifest(item_set):
     images |= {f"images/{name}.jpg": image_file(shade=shade) for shade, name in enumerate("ab")}
     lines = [LINE, LINE | {"key": "two", "images": ["b", "images/a.jpg"]}, LINE | {"key": "3", "images": ["x.jpg"]}]
 
-    sent = upload(item_set, lines, {"p.zip": zipped(images)})
+    sent = upload_lines(item_set, lines, {"p.zip": zipped(images)})
     job = run_upload(sent)
 
     assert [outcome for outcome, _ in told(job)] == ["added", "added", "rejected"]
@@ -161,7 +164,7 @@ def test_a_browser_sends_items_with_a_zip_and_its_manifest(item_set):
 def test_an_import_that_was_interrupted_goes_on_after_the_last_line_of_its_report(item_set, folder, monkeypatch):
     monkeypatch.setattr(item_imports, "LINES_PER_TRANSACTION", 2)
     lines = [LINE | {"key": str(number), "images": ["a.jpg"]} for number in range(5)]
-    job = upload(item_set, lines, {"a.jpg": image_file()})
+    job = upload_lines(item_set, lines, {"a.jpg": image_file()})
     put = item_imports._ItemImport._put
 
     def stop(run, one, by_key):
@@ -200,7 +203,7 @@ def test_a_line_that_nobody_foresaw_takes_no_other_with_it(item_set, folder, mon
 
 def test_a_line_at_which_the_worker_dies_each_time_is_left_out_in_the_end(item_set, monkeypatch):
     lines = [LINE | {"images": ["a.jpg"]}, LINE | {"key": "2", "images": ["a.jpg"]}]
-    job = upload(item_set, lines, {"a.jpg": image_file()})
+    job = upload_lines(item_set, lines, {"a.jpg": image_file()})
 
     def die(run, chunk):
         raise KeyboardInterrupt
@@ -295,6 +298,15 @@ def test_a_folder_of_multisubs_is_cut_by_characters_or_by_tokens(item_set, folde
     assert "2 cells" in rows[7][1]
     item = item_set.items.get()
     assert (item.key, item.before, item.sense, item.split) == (f"1#1-{WORD}", "the ", ["bn:1", "bn:2"], 1)
+
+    # The page takes a zip of the folder, with its images beside.
+    item_set.items.all().delete()
+    files = {f"multisubs/{path.name}": path.read_bytes() for path in folder.glob("en.*")}
+    images = {"images/a.jpg": image_file(), "images/b.jpg": image_file(shade=9)}
+    sent = run_upload(upload(item_set, {"m.zip": zipped(files | images)}))
+    assert (sent.source_name, sent.error) == ("m.zip/multisubs", "")
+    assert [outcome for outcome, _ in told(sent)] == [outcome for outcome, _ in rows.values()]
+    assert item_set.items.get().images.count() == 2
 
 
 def call(*arguments: object) -> str:

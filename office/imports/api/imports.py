@@ -35,6 +35,7 @@ from core.people.requests import csv_download
 from crosslens_metrics.formats.caption_rows import PARTS
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, REFERENCES
+from gapgame.rules.item_sources import CHOICE_LIMITS, ItemChoice
 from office.imports.permissions import file_import_for, file_imports_of
 from office.imports.selectors import parts_of
 from office.imports.services.file_imports import GAPS, PREVIEW, ImportRefusedError, answer, confirm, start_upload
@@ -153,6 +154,12 @@ class FileImportSerializer(serializers.ModelSerializer[ImportJob]):
         return ImportPartSerializer(parts_of(job), many=True).data
 
 
+def _drawn(part: str, help_text: str) -> serializers.IntegerField:
+    least, most = CHOICE_LIMITS[part]
+    help_text = f"Of a folder made by build_corpus: {help_text}; by default {getattr(ItemChoice, part)}."
+    return serializers.IntegerField(required=False, min_value=least, max_value=most, help_text=help_text)
+
+
 class WishSerializer(serializers.Serializer[Any]):
     """What the files do not say themselves."""
 
@@ -186,6 +193,10 @@ class WishSerializer(serializers.Serializer[Any]):
         max_value=10_000,
         help_text="For so many annotators a link is made in each of them.",
     )
+    least = _drawn("least", "at least so many languages share the sense")
+    per_word = _drawn("per_word", "at most so many sentences of each word")
+    most = _drawn("most", "at most so many sentences in all")
+    seed = _drawn("seed", "the same seed draws the same sentences")
     map = serializers.DictField(
         child=serializers.CharField(),
         required=False,
@@ -206,7 +217,8 @@ class WishSerializer(serializers.Serializer[Any]):
             raise serializers.ValidationError(
                 {"collection": [_("There is no such collection in this project. Choose another one.")]}
             )
-        return {name: value for name, value in wish.items() if value} | ({"said": dict(said)} if said else {})
+        drawn = {part: wish.pop(part) for part in CHOICE_LIMITS if part in wish}
+        return {name: value for name, value in wish.items() if value} | drawn | ({"said": dict(said)} if said else {})
 
 
 class SentFilesSerializer(WishSerializer):

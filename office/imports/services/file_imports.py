@@ -21,6 +21,7 @@ from core.images.services.import_jobs import DATABASE_IS_GONE, Clock
 from core.jobs.models import JobState
 from core.jobs.services import leases
 from core.people.models import Project, User
+from gapgame.rules.item_sources import CHOICE_LIMITS, ItemChoice
 from office.imports.services.previews import ImportGap, ImportWish, PreviewedFile, gaps_of, preview
 from office.imports.services.sent_files import SentFiles, sent_files
 from office.imports.services.taking import take
@@ -100,7 +101,8 @@ def wish_of(job: ImportJob) -> ImportWish:
     said = dict(job.options[WISH])
     among = collections_in(job.project, by=job.created_by)
     collection = among.filter(slug=said.pop("collection", "")).first()
-    return ImportWish(project=job.project, collection=collection, by=job.created_by, **said)
+    choice = ItemChoice(**{name: said.pop(name) for name in CHOICE_LIMITS if name in said})
+    return ImportWish(project=job.project, collection=collection, choice=choice, by=job.created_by, **said)
 
 
 def look_through(job: ImportJob, *, clock: Clock) -> None:

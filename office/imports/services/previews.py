@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -215,6 +215,9 @@ def gaps_of(previewed: Sequence[PreviewedFile], wish: ImportWish) -> list[Import
                     break
     for reason in _missing_columns([one.file for one in previewed], wish):
         found[ImportGap("map", reason)] = None
+    if wish.choice != ItemChoice() and not any(one.file.layout == CORPUS for one in previewed):
+        text = _("Sentences are drawn only from a folder made by build_corpus.")
+        found |= {ImportGap(part, text): None for part in _changed_in(wish.choice)}
     has_images = FileKind.IMAGES in kinds and FileKind.GAP_ITEMS not in kinds
     if wish.new_collection and not has_images:
         text = (
@@ -231,6 +234,11 @@ def gaps_of(previewed: Sequence[PreviewedFile], wish: ImportWish) -> list[Import
     if not any(one.is_recognised for one in previewed) and not found:
         found[ImportGap("", _("There is nothing in the files to import."))] = None
     return list(found)
+
+
+def _changed_in(choice: ItemChoice) -> list[str]:
+    usual = asdict(ItemChoice())
+    return [part for part, value in asdict(choice).items() if value != usual[part]]
 
 
 def _missing_columns(files: Sequence[RecognisedFile], wish: ImportWish) -> list[str]:

@@ -6,7 +6,6 @@ import json
 import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +22,9 @@ from crosslens_metrics.commands.running import whole_number
 from crosslens_metrics.formats.caption_rows import FIELDS
 from crosslens_metrics.formats.layouts import FileKind
 from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, REFERENCES
-from gapgame.models import CorpusSplit
-from gapgame.rules.item_sources import ItemChoice
+from gapgame.rules.item_sources import CHOICE_LIMITS, ItemChoice
 from office.imports.services.file_imports import import_local
-from office.imports.services.previews import CORPUS, ImportWish, PreviewedFile, gaps_of, preview
+from office.imports.services.previews import ImportWish, PreviewedFile, gaps_of, preview
 from office.imports.services.undoing import UndoRefusedError, brought, undo_at_once
 from research.inference.rules.captions import MAX_MODEL_NAME_CHARACTERS
 from research.scoring.models import ReferenceSet
@@ -37,14 +35,16 @@ OPTIONS = {
     "collection": "Name it by --collection.",
     "project": "Name it by --project.",
     "map": "Or say which they are: --map image=COLUMN caption=COLUMN",
+    **{part: f"Leave out --{part.replace('_', '-')}." for part in CHOICE_LIMITS},
 }
 """How to say what a file does not."""
 
-DRAWN = (
-    ("per_word", 1000, "sentences of each word, at most"),
-    ("most", 10**6, "sentences in all, at most"),
-    ("seed", 2**63 - 1, "the same seed draws the same sentences"),
-)
+DRAWN = {
+    "least": "languages that share the sense",
+    "per_word": "sentences of each word, at most",
+    "most": "sentences in all, at most",
+    "seed": "the same seed draws the same sentences",
+}
 
 
 class Command(BaseCommand):
@@ -77,12 +77,9 @@ class Command(BaseCommand):
         parser.add_argument("--allow-no-licence", action="store_true", help="keep candidates that have no licence, too")
         add_report(parser)
         drawn = parser.add_argument_group("sentences from a folder made by build_corpus")
-        at_least = f"languages that share the sense (default {ItemChoice.least})"
-        drawn.add_argument("--least", type=int, choices=CorpusSplit.values, help=at_least)
-        for option, most, what in DRAWN:
-            name = option.replace("_", "-")
-            help_text = f"{what} (default {getattr(ItemChoice, option)})"
-            drawn.add_argument(f"--{name}", type=whole_number(0 if option == "seed" else 1, most), help=help_text)
+        for option, what in DRAWN.items():
+            name, help_text = option.replace("_", "-"), f"{what} (default {getattr(ItemChoice, option)})"
+            drawn.add_argument(f"--{name}", type=whole_number(*CHOICE_LIMITS[option]), help=help_text)
 
     def handle(self, *, files: list[Path], report: Path | None, strict: bool, **options: Any) -> None:
         if options["undo"] is not None:
@@ -93,9 +90,6 @@ class Command(BaseCommand):
         check_report(report)
         wish = _wish_of(options)
         previewed = preview(files, wish)
-        if wish.choice != ItemChoice() and not any(one.file.layout == CORPUS for one in previewed):
-            names = ", ".join(f"--{name.replace('_', '-')}" for name in _choice_of(options))
-            raise CommandError(f"Only from a folder made by build_corpus are sentences drawn. Leave out {names}.")
         if options["json"]:
             said_of_files = {"files": [one.as_json() for one in previewed]}
             self.stdout.write(json.dumps(said_of_files, ensure_ascii=False, indent=1))
@@ -182,12 +176,8 @@ def _wish_of(options: dict[str, Any]) -> ImportWish:
         source=options["source"].strip(),
         said=said,
         allows_no_licence=options["allow_no_licence"],
-        choice=ItemChoice(**_choice_of(options)),
+        choice=ItemChoice(**{part: options[part] for part in CHOICE_LIMITS if options[part] is not None}),
     )
-
-
-def _choice_of(options: dict[str, Any]) -> dict[str, int]:
-    return {field.name: options[field.name] for field in fields(ItemChoice) if options[field.name] is not None}
 
 
 def _checked_collection_name(name: str) -> str:
