@@ -67,7 +67,9 @@ def csv_records(
         elif not is_text(text):
             yield LineError(not_utf8(), number=number)
         else:
-            yield LineRecord(number, dict(zip(header, row, strict=False)))
+            # Flickr30k has a blank after each bar, which is not of the caption.
+            cells = [cell.strip() for cell in row] if delimiter == "|" else row
+            yield LineRecord(number, dict(zip(header, cells, strict=False)))
 
 
 class _RowTooLongError(Exception):
