@@ -112,7 +112,7 @@ def _release(project: Project, folder: Path) -> Callable[[], None]:
 
 def _plain(project: Project, folder: Path) -> Callable[[], None]:
     """As one would write it without looking at the clock, in constant memory too."""
-    rows = _ordered(project).values(*PLAIN).iterator(chunk_size=2000)
+    rows = ordered(project).values(*PLAIN).iterator(chunk_size=2000)
     lines = ((json.dumps(row, ensure_ascii=False, default=str) + "\n").encode() for row in rows)
     return lambda: _write(folder, lines)
 
@@ -126,7 +126,7 @@ FILES = {"release": "captions.jsonl"}
 PLAIN = ("image__sha256", "round__language", "author", *(stored for stored, _read in CAPTION_COLUMNS.values()))
 
 
-def _ordered(project: Project) -> QuerySet[Caption]:
+def ordered(project: Project) -> QuerySet[Caption]:
     captions = Caption.objects.counted().filter(round__project=project)
     return captions.order_by("image", "round__language", "author")
 
