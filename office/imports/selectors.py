@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from django.db.models import Sum
 
 from core.images.models import ImportJob, ImportStage
@@ -26,3 +30,19 @@ def parts_of(job: ImportJob) -> list[ImportJob]:
         for name, count in part.options.get(COUNTED, {}).items():
             setattr(part, f"sum_{name}", count)
     return parts
+
+
+Column = tuple[str, str]
+"""A model, or "" and the kind of what is by none; the model's kind is empty."""
+
+
+def captions_by_language(files: Sequence[Mapping[str, Any]]) -> tuple[list[Column], list[tuple[str, list[int]]]]:
+    """Cross what previewed files hold: the columns, and for each language a row of counts."""
+    found: dict[str, dict[Column, int]] = defaultdict(lambda: defaultdict(int))
+    for file in files:
+        by_column = {(name, ""): tags for name, tags in file.get("by_model", {}).items()}
+        for column, by_language in (by_column or {("", file["kind"]): file["languages"]}).items():
+            for tag, count in by_language.items() if "comparisons" not in file else ():
+                found[tag][column] += count
+    columns = sorted({column for row in found.values() for column in row})
+    return columns, [(tag, [found[tag].get(column, 0) for column in columns]) for tag in sorted(found)]

@@ -26,8 +26,9 @@ from core.people.permissions import READERS, check_reader, project_for
 from core.people.requests import RefusalsShown, render_part, user_of
 from office.imports.forms import UploadForm, WishForm
 from office.imports.permissions import file_import_for, file_imports_of, may_undo
-from office.imports.selectors import is_undone, parts_of
+from office.imports.selectors import captions_by_language, is_undone, parts_of
 from office.imports.services.file_imports import (
+    PREVIEW,
     ImportRefusedError,
     answer,
     confirm,
@@ -100,6 +101,7 @@ def import_show(request: HttpRequest, slug: str, job_id: int) -> HttpResponse:
             ask_for_stage(job.pk)
             return redirect(_page_of(job))
     context = _context(job) | {"form": form, "has_own_rows": job.created_by == request.user}
+    context["captions"] = captions_by_language(job.options.get(PREVIEW, []))
     return render(request, "imports/import_show.html", context, status=422 if form.errors else 200)
 
 

@@ -93,14 +93,16 @@ def look_through(
     for one in found:
         judged = [line for line in one.lines if line.judgement.kind != EQUAL]
         names = one.first.judgement
-        file.languages[one.first.language or UNKNOWN_LANGUAGE] += len(judged)
-        file.models.update({name: len(judged) for name in (names.base_model, names.test_model) if name})
+        tag = one.first.language or UNKNOWN_LANGUAGE
+        file.languages[tag] += len(judged)
+        for name in filter(None, (names.base_model, names.test_model)):
+            file.models[name][tag] += len(judged)
         file.images |= dict.fromkeys((line.judgement.image,) for line in one.lines)
         file.comparisons.append(
             {
                 "base_model": names.base_model,
                 "test_model": names.test_model,
-                "language": one.first.language or UNKNOWN_LANGUAGE,
+                "language": tag,
                 "judgements": len(judged),
                 "images": len({line.judgement.image for line in one.lines}),
                 "raters": len({line.judgement.rater for line in judged}),

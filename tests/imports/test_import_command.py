@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from core.images.models import Collection, ImportJob
+from core.images.models import Collection, Image, ImportJob
 from research.inference.models import CaptioningModel, ModelCaption
 from research.scoring.models import Reference, ReferenceSet
 from tests.factories import make_collection, make_project
@@ -59,8 +59,11 @@ def test_preview_tells_what_files_are_and_stores_nothing(tmp_path):
             "kind": "model captions",
             "format": "JSON Lines",
             "models": ["blip"],
+            "by_model": {"blip": {"de": 1}},
             "languages": {"de": 1},
             "images": {"matched": 1, "unknown": 1},
+            "licences": {"CC BY 4.0": 1},
+            "without_licence": 0,
             "problems": [{"kind": "The caption is empty.", "count": 1, "example": "line 2: gone"}],
         }
     ]
@@ -239,3 +242,33 @@ def test_an_import_is_undone_by_its_number(tmp_path):
     assert not ModelCaption.objects.exists()
     with pytest.raises(CommandError, match="There is no import 999"):
         run("--undo", 999)
+
+
+def test_captions_are_crossed_by_model_and_language(tmp_path):
+    lines = [("x", "en"), ("x", "de"), ("y", "de")]
+    both = write(
+        tmp_path / "a.jsonl", *({"image": "b", "caption": "a", "model": by, "language": tag} for by, tag in lines)
+    )
+    (file,), _status = looked_at(both)
+    assert (file["by_model"], file["languages"]) == ({"x": {"de": 1, "en": 1}, "y": {"de": 1}}, {"de": 2, "en": 1})
+    output = io.StringIO()
+    with pytest.raises(SystemExit):
+        call_command("import", both, "--preview", stdout=output)
+    assert "Models: x 2 (de 1, en 1), y 1\n" in output.getvalue()
+
+
+def test_licences_are_said_of_images_that_come_and_of_those_that_are_there(tmp_path):
+    collection = make_collection(images=2)
+    one, two = collection.entries.values_list("key", flat=True)
+    Image.objects.filter(entries__key=one).update(licence="CC0 1.0")
+    Image.objects.filter(entries__key=two).update(licence="")
+    (tmp_path / "b1.jpg").write_bytes(image_file())
+    (tmp_path / "b2.jpg").write_bytes(image_file(size=(61, 48)))
+    (tmp_path / "manifest.csv").write_text("file,licence\nb1.jpg,CC BY 4.0\nb2.jpg,\n")
+    write(tmp_path / "m.de.jsonl", *({"image": name, "caption": "a", "model": "m"} for name in ("b1", one, two, "x")))
+    (images, captions), _status = looked_at(tmp_path, "--collection", collection.slug)
+    assert (images["licences"], images["without_licence"]) == ({"CC BY 4.0": 1}, 1)
+    assert (captions["licences"], captions["without_licence"]) == ({"CC BY 4.0": 1, "CC0 1.0": 1}, 1)
+    assert (captions["images"], captions["coming"]) == ({"matched": 3, "unknown": 1}, 1)
+    (manifest,), _status = looked_at(tmp_path / "manifest.csv")
+    assert (manifest["images"]["matched"], manifest["licences"]) == (2, {"CC BY 4.0": 1})

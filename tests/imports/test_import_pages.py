@@ -72,6 +72,9 @@ def test_what_a_file_does_not_say_is_asked_and_nothing_is_stored_before(client, 
     client.post(show(job), about)
     (file,) = run(job).options["preview"]
     assert (file["languages"], file["images"]) == ({"de": 3}, {"matched": 2, "unknown": 1})
+    page = client.get(show(job))
+    assert page.context["captions"] == ([("mine", "")], [("de", [3])])
+    assert "<bdi>CC BY 4.0</bdi>: 2" in " ".join(page.text.split())
     assert job.options["gaps"] == []
     client.post(show(job), about)
     assert run(job).stage == ImportStage.IMPORT
@@ -104,6 +107,12 @@ def test_images_and_captions_sent_together_make_a_collection(client, project):
     assert parts_of(job) == []
     left = (Collection.objects.filter(name="Reds"), ReferenceSet.objects, Reference.objects)
     assert not any(rows.exists() for rows in left)
+
+
+def test_a_licence_may_be_called_anything(client, project):
+    manifest = SimpleUploadedFile("manifest.csv", b"file,licence\nb1.jpg,items\n")
+    page = client.get(show(upload(client, SimpleUploadedFile("b1.jpg", image_file()), manifest)))
+    assert "<bdi>items</bdi>" in page.text
 
 
 def test_a_file_of_nothing_known_is_refused_by_its_name_and_can_be_discarded(client, project):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 
@@ -68,19 +69,19 @@ class _GivenAnswers(NamedTuple):
 class RecognisedFile:
     """What a file is and holds.
 
-    `languages` counts captions by tag; `problems` has by reason how many captions or lines it is true of, and an
-    example. `layout` is "" and `kind` "unknown" where it was not recognised. `columns` are those of a table, with its
-    `first_rows`. `inside` is the folder or archive that it is in, and `part` opens it. `assumed_language` and
-    `assumed_model` are those of captions that do not say theirs, and `sentences_of` the images of mere sentences.
-    `written_by` is whose captions it stands for, where one file has people's and models': it is then two.
-    `differing` are the places of which a model has several captions, so that none can be taken.
+    `languages` counts captions by tag, and `models` those of each model so; `problems` has by reason how many captions
+    or lines it is true of, and an example. `layout` is "" and `kind` "unknown" where it was not recognised. `columns`
+    are those of a table, with its `first_rows`. `inside` is the folder or archive that it is in, and `part` opens it.
+    `assumed_language` and `assumed_model` are those of captions that do not say theirs, and `sentences_of` the images
+    of mere sentences. `written_by` is whose captions it stands for, where one file has people's and models': it is
+    then two. `differing` are the places of which a model has several captions, so that none can be taken.
     `comparisons` has for judgements the two models, the language, and how many judgements, images and raters there are.
     """
 
     path: str
     kind: str = UNKNOWN_KIND
     layout: str = ""
-    models: Counter[str] = field(default_factory=Counter)
+    models: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     languages: Counter[str] = field(default_factory=Counter)
     images: dict[tuple[str, ...], None] = field(default_factory=dict)
     problems: dict[str, tuple[int, str]] = field(default_factory=dict)
@@ -117,10 +118,14 @@ class RecognisedFiles:
     files: list[RecognisedFile]
     image_names: list[str]
 
+    @cached_property
+    def images(self) -> ImageNames[str]:
+        """The images that came with the files, each by its name there."""
+        return ImageNames({name: name for name in self.image_names})
+
     def matched(self, file: RecognisedFile) -> int:
         """How many of the images that a file names came with the files."""
-        known = ImageNames({name: name for name in self.image_names})
-        return sum(known.first(*names) is not None for names in file.images)
+        return sum(self.images.first(*names) is not None for names in file.images)
 
 
 def recognise(
@@ -385,7 +390,7 @@ class _CountedCaptions:
         if by:
             count = sum(self._is_new(text, CaptionPlace(row.name, tag, by), row.number) for text in texts)
             file.assumed_model = by if by != given.model else file.assumed_model
-            file.models[by] += count
+            file.models[by][tag] += count
         else:
             self.of_people[row.name, tag] += count
         file.languages[tag] += count

@@ -85,11 +85,22 @@ class PreviewedFileSerializer(serializers.Serializer[Any]):
     languages = serializers.DictField(
         child=serializers.IntegerField(), help_text="Captions or judgements by tag; und if not said."
     )
+    by_model = serializers.DictField(
+        child=serializers.DictField(child=serializers.IntegerField()),
+        required=False,
+        help_text="Captions of each model by tag; left out if the file has none by models.",
+    )
     comparisons = PreviewedComparisonSerializer(many=True, required=False, help_text="Only of judgements.")
     images = PreviewedImagesSerializer()
     coming = serializers.IntegerField(
         required=False, help_text="How many of the matched images come with the files; left out if none do."
     )
+    licences = serializers.DictField(
+        child=serializers.IntegerField(),
+        required=False,
+        help_text="How many of the matched images are under each licence, the most frequent 100.",
+    )
+    without_licence = serializers.IntegerField(required=False, help_text="How many of the matched images have none.")
     problems = PreviewProblemSerializer(many=True)
 
 

@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _
 from annotation.services.caption_imports import languages_taken
 from core.images.models import Collection
 from core.images.permissions import collections_in, may_change
-from core.images.selectors.filters import images_of_names
 from core.languages.models import Language
 from core.people.models import Project, Role, User
 from core.people.permissions import has_role
@@ -38,6 +37,7 @@ from gapgame.models import ItemSet
 from gapgame.rules.item_sources import ItemChoice
 from gapgame.services import item_imports
 from gapgame.services.items import is_closed
+from office.imports.services.matching import LicencedFiles, MatchedImages, matched_images
 from research.selection.models import CandidateList
 from research.selection.selectors.pools import is_complete
 from research.selection.services import candidates
@@ -81,17 +81,21 @@ class PreviewedFile:
     """A file, and how many of the images that it names are known, which takes a while to find out."""
 
     file: RecognisedFile
-    seen: RecognisedFiles
+    files: LicencedFiles
     wish: ImportWish
 
     @cached_property
-    def matched(self) -> int:
-        return _matched(self.file, self.seen, self.wish)
+    def images(self) -> MatchedImages:
+        wish = self.wish
+        is_apart = self.file.kind in (FileKind.IMAGES, FileKind.GAP_ITEMS) and not wish.collection
+        is_anywhere = is_apart or not (wish.collection or wish.project)
+        among = None if is_anywhere else collections_in(wish.project, by=wish.by)
+        return matched_images(self.file, self.files, collection=wish.collection, among=among)
 
-    @cached_property
+    @property
     def coming(self) -> int:
         """How many of the images that it names come with the files."""
-        return self.seen.matched(self.file) if self.seen.image_names and self.file.kind != FileKind.IMAGES else 0
+        return self.images.coming if self.file.kind != FileKind.IMAGES else 0
 
     @property
     def is_recognised(self) -> bool:
@@ -100,14 +104,18 @@ class PreviewedFile:
     def as_json(self) -> dict[str, Any]:
         file = self.file
         more: dict[str, Any] = {"comparisons": file.comparisons} if file.kind == FileKind.JUDGEMENTS else {}
+        if file.models and not file.comparisons:
+            more["by_model"] = {name: dict(sorted(tags.items())) for name, tags in sorted(file.models.items())}
         more |= {"coming": self.coming} if self.coming else {}
+        if self.images.number:
+            more |= {"licences": self.images.licences, "without_licence": self.images.without_licence}
         return more | {
             "path": file.path,
             "kind": str(file.kind),
             "format": file.layout,
             "models": sorted(file.models),
             "languages": dict(sorted(file.languages.items())),
-            "images": {"matched": self.matched, "unknown": len(file.images) - self.matched},
+            "images": {"matched": self.images.number, "unknown": len(file.images) - self.images.number},
             "problems": [
                 {"kind": kind, "count": count, "example": example} for kind, (count, example) in file.problems.items()
             ],
@@ -152,7 +160,8 @@ def preview(
             for tag in sorted(set(file.languages) - known - {UNKNOWN_LANGUAGE}):
                 reason = _("There is no language %(tag)s on this installation. Ask its administrators to add it.")
                 file.add_problem(reason % {"tag": tag}, file.path, file.languages[tag])
-    return [PreviewedFile(file, seen, wish) for file in seen.files]
+    licenced = LicencedFiles(seen)
+    return [PreviewedFile(file, licenced, wish) for file in seen.files]
 
 
 def _takes_kind(file: RecognisedFile, wish: ImportWish) -> bool:
@@ -186,15 +195,6 @@ def _look_into(file: RecognisedFile, wish: ImportWish, seen: RecognisedFiles) ->
 
 def _folder_of_items(path: Path) -> str:
     return CORPUS if is_corpus(path) else "MultiSubs" if is_layout(path) else ""
-
-
-def _matched(file: RecognisedFile, seen: RecognisedFiles, wish: ImportWish) -> int:
-    is_apart = file.kind in (FileKind.IMAGES, FileKind.GAP_ITEMS) and not wish.collection
-    if is_apart or not (wish.collection or wish.project):
-        return seen.matched(file)
-    known = images_of_names(file.images, wish.collection, among=collections_in(wish.project, by=wish.by))
-    came = seen.matched(file) if seen.image_names else 0
-    return max(came, sum(bool(named.images) for named in known.values()))
 
 
 def gaps_of(previewed: Sequence[PreviewedFile], wish: ImportWish) -> list[ImportGap]:

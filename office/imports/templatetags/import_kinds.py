@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django import template
 from django.utils.translation import gettext_lazy as _
 
@@ -23,6 +25,12 @@ KINDS = {
 }
 
 register = template.Library()
+
+
+@register.filter
+def pairs(counts: Mapping[str, int] | None) -> list[tuple[str, int]]:
+    """The items of a mapping whose keys people wrote, one of which may be “items”."""
+    return list((counts or {}).items())
 
 
 @register.simple_tag

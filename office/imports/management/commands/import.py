@@ -143,11 +143,14 @@ class Command(BaseCommand):
             images = f"{row['images']:,} images by {row['raters']:,} raters"
             self.stdout.write(f"  {models}, {row['language']}: {judged} of {images}")
         if file.models and not file.comparisons:
-            self.stdout.write(f"  Models: {_counts(file.models)}")
+            self.stdout.write(f"  Models: {', '.join(_of_model(*pair) for pair in sorted(file.models.items()))}")
         if file.images:
             coming = f", {one.coming:,} of them from these files" if one.coming else ""
-            known = f", of which {one.matched:,} are known{coming}" if file.kind != FileKind.IMAGES else ""
+            known = f", of which {one.images.number:,} are known{coming}" if file.kind != FileKind.IMAGES else ""
             self.stdout.write(f"  Images: {len(file.images):,}{known}")
+        if one.images.number:
+            without = {"none": one.images.without_licence} if one.images.without_licence else {}
+            self.stdout.write(f"  Licences: {_counts({**one.images.licences, **without})}")
         for reason, (count, example) in file.problems.items():
             self.stdout.write(self.style.WARNING(f"  {reason} ({count:,}; for example {example})"))
         if file.columns and not one.is_recognised:
@@ -185,6 +188,10 @@ def _checked_collection_name(name: str) -> str:
     if len(name) > longest or not name.isprintable() or not any(map(str.isalnum, name)):
         raise CommandError(f"--collection needs 1 to {longest} characters, including a letter or digit.")
     return name
+
+
+def _of_model(name: str, by_language: Mapping[str, int]) -> str:
+    return f"{name} {sum(by_language.values()):,}" + (f" ({_counts(by_language)})" if len(by_language) > 1 else "")
 
 
 def _counts(by_name: Mapping[str, int]) -> str:
