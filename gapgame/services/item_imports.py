@@ -67,6 +67,7 @@ def import_path(
     embeddings: Opener | None = None,
     collections: Sequence[Collection] = (),
     choice: ItemChoice | None = None,
+    said: Mapping[str, str] | None = None,
     named: str = "",
     back: str = "",
     part_of: ImportJob | None = None,
@@ -75,7 +76,7 @@ def import_path(
 ) -> ImportJob:
     """Import a file, a folder in MultiSubs' layout, or by `choice` a corpus, from this machine at once.
 
-    The report calls it as it is `named`, leads `back`, and is a part of another import's.
+    The report calls it as it is `named`, leads `back`, and is a part of another import's. `said` are names of columns.
     """
     options = {"collections": [collection.slug for collection in collections], "back": back}
     job = import_jobs.start_inline(
@@ -90,7 +91,8 @@ def import_path(
 
     def open_source(stack: ExitStack) -> ItemSource:
         origin = origin_of(path, choice or ItemChoice()) if is_corpus(path) else None
-        source = source_of_path(path, opened=opened, images=images, embeddings=embeddings, choice=choice, stack=stack)
+        about: dict[str, Any] = {"choice": choice, "said": said, "stack": stack}
+        source = source_of_path(path, opened=opened, images=images, embeddings=embeddings, **about)
         if origin is not None and not is_closed(item_set, clock()):
             note_corpus(item_set=item_set, origin=origin)
         return source
@@ -100,7 +102,7 @@ def import_path(
     return job
 
 
-def look_through(file: RecognisedFile, *, choice: ItemChoice) -> None:
+def look_through(file: RecognisedFile, *, choice: ItemChoice, said: Mapping[str, str]) -> None:
     """Count the items of a file by language, with the images that they name and what is wrong with lines.
 
     Raises FileRefusedError.
@@ -110,7 +112,8 @@ def look_through(file: RecognisedFile, *, choice: ItemChoice) -> None:
         origin_of(path, choice)
     with ExitStack() as stack:
         opened = file.part.opened if file.part else None
-        source = source_of_path(path, opened=opened, images=None, embeddings=None, choice=choice, stack=stack)
+        about: dict[str, Any] = {"choice": choice, "said": said, "stack": stack}
+        source = source_of_path(path, opened=opened, images=None, embeddings=None, **about)
         for record in source.records:
             line = read_record(record, partial(item_line, languages=languages))
             if isinstance(line, LineError):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
@@ -12,9 +12,11 @@ from typing import IO
 
 from core.images.services.imports import Opener
 from core.images.services.sources import ImportEntry, plan_of_path
+from crosslens_metrics.formats.layouts import layout_of
 from crosslens_metrics.formats.manifests import NAMES
+from crosslens_metrics.formats.object_rows import Records
 from crosslens_metrics.formats.opening import opened_text
-from crosslens_metrics.formats.problems import LineError
+from crosslens_metrics.formats.problems import LayoutError, LineError
 from crosslens_metrics.formats.records import LineRecord, count_lines, json_records
 from gapgame.formats.sources import Vectors, corpus_records, is_corpus, multisubs_records, read_embeddings
 from gapgame.rules.item_sources import ItemChoice, as_item, looks_like_it
@@ -38,9 +40,12 @@ def source_of_path(
     images: Path | None,
     embeddings: Opener | None,
     choice: ItemChoice | None,
+    said: Mapping[str, str] | None = None,
     stack: ExitStack,
 ) -> ItemSource:
     """Open files on this machine, or draw from a corpus by `choice`; `opened` opens items that are in an archive.
+
+    `said` are names of columns of a table by what they hold.
 
     Raises FileRefusedError where they cannot be used as a whole.
     """
@@ -53,7 +58,7 @@ def source_of_path(
         return ItemSource(multisubs_records(path), 0, files, vectors)
     file = stack.enter_context((opened or partial(opened_text, path))())
     total = count_lines(file)
-    return ItemSource(_records(file), total, files, vectors)
+    return ItemSource(_records(file, said), total, files, vectors)
 
 
 def _files_of(path: Path, images: Path | None, stack: ExitStack) -> ItemFiles:
@@ -71,8 +76,11 @@ def _files_of(path: Path, images: Path | None, stack: ExitStack) -> ItemFiles:
     return ItemFiles(plan, homes)
 
 
-def _records(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
-    records = json_records(file)
+def _records(file: IO[bytes], said: Mapping[str, str] | None) -> Iterator[LineRecord | LineError]:
+    read: Callable[[IO[bytes]], Records] = json_records
+    with suppress(LayoutError):
+        read = layout_of(file, said=said).records or json_records
+    records = read(file)
     first = list(islice(records, 1))
     records = chain(first, records)
     if not any(isinstance(record, LineRecord) and looks_like_it(record.value) for record in first):

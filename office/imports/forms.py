@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from core.images.forms import MAX_NAME_CHARACTERS, SeveralFilesField, SeveralFilesForm, UsableCollectionField
@@ -14,11 +15,10 @@ from core.languages.models import Language
 from core.people.forms.fields import NameCharField
 from core.people.models import Project, Role, User
 from core.people.permissions import has_role
-from crosslens_metrics.formats.caption_rows import PARTS
-from crosslens_metrics.formats.layouts import FileKind
 from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, REFERENCES
+from crosslens_metrics.formats.table_parts import PARTS, FileKind, kind_of_parts
 from gapgame.rules.item_sources import CHOICE_LIMITS, ItemChoice
-from office.imports.services.file_imports import COLUMNS, GAPS, PREVIEW, WISH
+from office.imports.services.file_imports import COLUMNS, GAPS, PREVIEW, TABLES, WISH
 from office.imports.services.previews import CORPUS
 from research.inference.rules.captions import MAX_MODEL_NAME_CHARACTERS
 from research.scoring.services.references import MAX_NAME_CHARACTERS as MAX_REFERENCES_NAME_CHARACTERS
@@ -40,6 +40,12 @@ COLUMN_LABELS = {
     "language": _("Column with the languages"),
     "model": _("Column with the models"),
 }
+TABLES_OF = [
+    (FileKind.CAPTIONS, _("Captions")),
+    (FileKind.JUDGEMENTS, _("Judgements")),
+    (FileKind.IMAGES, _("Images")),
+    (FileKind.GAP_ITEMS, _("Sentences with a gap")),
+]
 
 
 class _BeginningForm(forms.Form):
@@ -161,11 +167,16 @@ class WishForm(_BeginningForm):
         field.offer(job.project, by=by)
         self.offer_languages(job.project, by=by)
         self.columns: Sequence[str] = job.options.get(COLUMNS, [])
-        for part in PARTS if self.columns else ():
-            choices = [("", _("as the file says")), *((name, name) for name in self.columns)]
-            self.fields[f"column_{part}"] = forms.ChoiceField(
-                label=COLUMN_LABELS[part], choices=choices, required=False
+        self._was, self._guess = wish, _table_of(said, job)
+        self._table = wish.get("table") or self._guess
+        if self.columns:
+            self.fields["table"] = forms.ChoiceField(
+                label=_("What the table holds"), choices=TABLES_OF, initial=self._table, required=False
             )
+        for part in PARTS[self._table] if self.columns else ():
+            choices = [("", _("as the file says")), *((name, name) for name in self.columns)]
+            label = COLUMN_LABELS.get(part, format_lazy(_("Column with “{part}”"), part=part))
+            self.fields[f"column_{part}"] = forms.ChoiceField(label=label, choices=choices, required=False)
         previewed = job.options.get(PREVIEW, [])
         if not any(one["kind"] == FileKind.CANDIDATES for one in previewed):
             del self.fields["allows_no_licence"]
@@ -178,7 +189,11 @@ class WishForm(_BeginningForm):
         if "collection" in asked:
             asked.add("new_collection")
         self.asked_parts = asked
-        self.asked = [self[name] for name in self.fields if name in asked or ("map" in asked and "column" in name)]
+        self.asked = [
+            self[name]
+            for name in self.fields
+            if name in asked or ("map" in asked and (name == "table" or "column" in name))
+        ]
         self.others = [self[name] for name in self.fields if self[name] not in self.asked]
 
     def _offer_choice(self) -> None:
@@ -201,8 +216,24 @@ class WishForm(_BeginningForm):
         wish["language"] = cleaned["language"].tag if cleaned["language"] else ""
         wish["collection"] = cleaned["collection"].slug if cleaned["collection"] else ""
         wish |= self.beginning()
-        wish["said"] = {part: name for part in PARTS if (name := cleaned.get(f"column_{part}"))}
+        wish |= self._columns_said(cleaned.get("table", ""))
         drawn = {
             part: cleaned[part] for part in DRAWN if cleaned.get(part, usual := getattr(ItemChoice, part)) != usual
         }
         return {name: value for name, value in wish.items() if value} | drawn
+
+    def _columns_said(self, table: str) -> dict[str, Any]:
+        """Which column has what: for the table that was shown as it was answered, for others as before."""
+        asked = PARTS[self._table] if self.columns else ()
+        given = {part: name for part in asked if (name := self.cleaned_data.get(f"column_{part}"))}
+        if table and table != self._table:
+            given = {part: name for part, name in given.items() if part in PARTS[table]}
+        before = {part: name for part, name in self._was.get("said", {}).items() if part not in asked}
+        is_news = table not in ("", self._guess) or table == self._was.get("table")
+        return {"said": before | given, "table": table if is_news else ""}
+
+
+def _table_of(said: Mapping[str, str], job: ImportJob) -> str:
+    """The kind of table whose columns are asked for, unless somebody chooses another."""
+    shown = next((table["kind"] for table in job.options.get(TABLES, [])), "")
+    return kind_of_parts(set(said)) or (shown if shown in PARTS else FileKind.CAPTIONS)

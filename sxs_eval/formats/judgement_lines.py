@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from sys import intern
 from typing import IO, NamedTuple
@@ -38,14 +39,18 @@ class StoredLine(NamedTuple):
         return self.judgement.comparison, self.language
 
 
-def stored_lines(file: IO[bytes], *, otherwise: str = "", now: datetime) -> list[StoredLine]:
+def stored_lines(
+    file: IO[bytes], *, otherwise: str = "", said: Mapping[str, str] | None = None, now: datetime
+) -> list[StoredLine]:
     """The lines of a file of any layout; those without a language have the tag `otherwise`.
+
+    `said` are names of columns by what they hold.
 
     Raises FileProblemsError where any of it cannot be read or contradicts something else in it.
     """
     lines = []
     with LineReader() as reader:
-        layout = layout_of(file)
+        layout = layout_of(file, said=said)
         if layout.records is None:
             raise FileRefusedError(_("The file has no judgements."))
         gathered = GatheredJudgements(reader)

@@ -72,6 +72,7 @@ def look_through(
     project: Project | None,
     collection: Collection | None,
     language: str,
+    said: Mapping[str, str],
     coming: Iterable[str],
     by: User | None,
     now: datetime,
@@ -83,7 +84,7 @@ def look_through(
     assert file.part is not None
     try:
         with file.part.opened() as opened:
-            found = comparisons_in(opened, language, now)
+            found = comparisons_in(opened, language, said, now)
     except FileProblemsError as refused:
         for problem in refused.problems:
             file.add_problem(problem.reason, _("line %(number)s") % {"number": problem.number})
@@ -114,12 +115,12 @@ def look_through(
                 file.add_problem(reason, lines[0].judgement.image, len(lines))
 
 
-def comparisons_in(file: IO[bytes], language: str, now: datetime) -> list[FileComparison]:
+def comparisons_in(file: IO[bytes], language: str, said: Mapping[str, str], now: datetime) -> list[FileComparison]:
     # It needs NumPy, which no process loads at its start.
     from sxs_eval.formats.judgement_lines import stored_lines
 
     found: dict[tuple[str, str], FileComparison] = {}
-    for line in stored_lines(file, otherwise=language, now=now):
+    for line in stored_lines(file, otherwise=language, said=said, now=now):
         found.setdefault(line.key, FileComparison([])).lines.append(line)
     return list(found.values())
 

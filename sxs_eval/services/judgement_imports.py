@@ -68,12 +68,16 @@ def import_path(
     project: Project,
     collection: Collection,
     language: str,
+    said: Mapping[str, str],
     source: str,
     opened: Opener,
     part_of: ImportJob,
     clock: import_jobs.Clock,
 ) -> ImportJob:
-    """Import what is `opened` as a part of another import; lines without a language are in `language`."""
+    """Import what is `opened` as a part of another import; lines without a language are in `language`.
+
+    `said` are names of columns by what they hold.
+    """
     job = import_jobs.start_inline(
         path, kind=ImportKind.JUDGEMENTS, collection=collection, project=project, part_of=part_of, clock=clock
     )
@@ -82,7 +86,7 @@ def import_path(
         if not last:
             held = job.lease_until, part_of.lease_until
             try:
-                _store(job, file, project, collection, language, source or path.name, clock)
+                _store(job, file, project, collection, language, said, source or path.name, clock)
             except BaseException:
                 # The transaction that renewed them is undone.
                 job.lease_until, part_of.lease_until = held
@@ -119,10 +123,11 @@ def _store(
     project: Project,
     collection: Collection,
     language: str,
+    said: Mapping[str, str],
     source: str,
     clock: import_jobs.Clock,
 ) -> None:
-    found = comparisons_in(file, language, clock())
+    found = comparisons_in(file, language, said, clock())
     languages = set(Language.objects.values_list("pk", flat=True))
     with transaction.atomic():
         audit_log.lock(project, job.created_by)

@@ -54,8 +54,10 @@ class ManifestLine:
     attribution: ImageAttribution
 
 
-def lines_of(file: IO[bytes], *, size_bytes: int) -> Iterator[ManifestLine | LineError]:
-    """Read the lines of the manifest in `file`, of any form.
+def lines_of(
+    file: IO[bytes], *, size_bytes: int, said: Mapping[str, str] | None = None
+) -> Iterator[ManifestLine | LineError]:
+    """Read the lines of the manifest in `file`, of any form; `said` are names of its columns by what they hold.
 
     Raises FileRefusedError where it cannot be used as a whole.
     """
@@ -63,7 +65,7 @@ def lines_of(file: IO[bytes], *, size_bytes: int) -> Iterator[ManifestLine | Lin
         text = _("The manifest is larger than %(limit)s MB. Split it into several.")
         raise FileRefusedError(text % {"limit": limits.MAX_MANIFEST_BYTES // 10**6})
     seen: dict[str, int] = {}
-    for count, record in enumerate(manifest_records(file), start=1):
+    for count, record in enumerate(manifest_records(file, said), start=1):
         if count > limits.MAX_MANIFEST_LINES:
             text = _("The manifest has more than %(limit)s lines. Split it into several.")
             raise FileRefusedError(text % {"limit": limits.MAX_MANIFEST_LINES})

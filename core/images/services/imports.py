@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import uuid
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from datetime import datetime
 from functools import partial
@@ -79,13 +79,14 @@ def import_path(
     collection: Collection,
     left_aside: Container[str] = (),
     named: str = "",
+    said: Mapping[str, str] | None = None,
     part_of: ImportJob | None = None,
     clock: Clock,
     announce: Announce,
 ) -> ImportJob:
     """Import an image, a folder, a manifest, or a zip or tar file at once, but for the files `left_aside`.
 
-    The report calls it as it is `named`, and is a part of another import's.
+    The report calls it as it is `named`, and is a part of another import's. `said` are columns of its manifest.
     """
     job = import_jobs.start_inline(
         Path(named or path),
@@ -97,7 +98,7 @@ def import_path(
     )
 
     def plan() -> list[ImportEntry | LineError]:
-        return [item for item in plan_of_path(path, stack) if item.name not in left_aside]
+        return [item for item in plan_of_path(path, stack, said) if item.name not in left_aside]
 
     with ExitStack() as stack:
         _run(job, plan, clock=clock, announce=announce)

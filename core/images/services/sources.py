@@ -80,27 +80,29 @@ class SourceFiles:
     problems: list[LineError]
 
 
-def plan_of_path(path: Path, stack: ExitStack) -> list[ImportEntry | LineError]:
+def plan_of_path(path: Path, stack: ExitStack, said: Mapping[str, str] | None = None) -> list[ImportEntry | LineError]:
     """List the entries of a local folder, manifest or zip; `stack` closes what has to stay open.
+
+    `said` are names of columns of a manifest by what they hold.
 
     Raises FileRefusedError where nothing can be imported from it.
     """
     if path.is_dir():
         folder = _folder(path)
-        return _with_keys(_plan(folder, _manifest_in(folder)))
+        return _with_keys(_plan(folder, _manifest_in(folder, said), said=said))
     if not path.is_file():
         raise FileRefusedError(_("There is no file or folder “%(path)s”.") % {"path": path})
     if path.suffix.lower() == ".zip":
         source = _zip(stack.enter_context(path.open("rb")), stack)
-        return _with_keys(_plan(source, _manifest_in(source)))
+        return _with_keys(_plan(source, _manifest_in(source, said), said=said))
     if may_be_manifest(path.name):
-        return _with_keys(_plan_of_manifest(path))
+        return _with_keys(_plan_of_manifest(path, said))
     if path.name.lower().endswith(TAR_SUFFIXES):
         return _with_keys(_plan(_tar(path, stack), None))
     if path.name.lower().endswith(SUFFIXES):
         return _with_keys(_plan(SourceFiles({normalised_name(path.name): _on_disk(path)}, []), None))
-    if _is_manifest(_on_disk(path)):
-        return _with_keys(_plan_of_manifest(path))
+    if _is_manifest(_on_disk(path), said):
+        return _with_keys(_plan_of_manifest(path, said))
     text = _("“%(path)s” is not an image, a folder, a zip or tar file, or a manifest (.csv, .jsonl or .json).")
     raise FileRefusedError(text % {"path": path})
 
@@ -176,18 +178,22 @@ def spooled_file(content: SourceFile) -> tempfile.SpooledTemporaryFile[bytes]:
     return copy
 
 
-def _plan(source: SourceFiles, named: str | None, after: int = 0) -> list[ImportEntry | LineError]:
+def _plan(
+    source: SourceFiles, named: str | None, after: int = 0, said: Mapping[str, str] | None = None
+) -> list[ImportEntry | LineError]:
     plan: list[ImportEntry | LineError] = []
     number = after
     if named is None:
-        beside, (tables, lines) = files_beside(source.files), _lines_beside(source)
+        beside, (tables, lines) = files_beside(source.files), _lines_beside(source, said)
         left_out = {*beside.values(), *tables}
         names = [name for name in source.files if name not in left_out]
         for number, name in enumerate(names, start=after + 1):
             about = source.files[beside[name]] if name in beside else lines.get(name)
             plan.append(ImportEntry(number, name, source.files[name], ImageAttribution(), beside=about))
     else:
-        plan = _lines(source.files[named], source.files.get, base=str(PurePosixPath(named).parent), after=after)
+        plan = _lines(
+            source.files[named], source.files.get, base=str(PurePosixPath(named).parent), after=after, said=said
+        )
         number = plan[-1].number if plan else after
         listed = {item.name for item in plan} | {named}
         for name in source.files:
@@ -200,7 +206,7 @@ def _plan(source: SourceFiles, named: str | None, after: int = 0) -> list[Import
     return [*plan, *source.problems]
 
 
-def _lines_beside(source: SourceFiles) -> tuple[set[str], dict[str, SourceFile]]:
+def _lines_beside(source: SourceFiles, said: Mapping[str, str] | None) -> tuple[set[str], dict[str, SourceFile]]:
     """Find what Hugging Face's metadata say of images besides their captions: their names, and this by image."""
     tables: set[str] = set()
     found: dict[str, SourceFile] = {}
@@ -210,7 +216,7 @@ def _lines_beside(source: SourceFiles) -> tuple[set[str], dict[str, SourceFile]]
             continue
         refused = (FileRefusedError, *UNPACKING_FAILED, OSError)
         with suppress(*refused), source.files[name].open() as packed, plain_text(packed) as file:
-            for record in manifest_records(file):
+            for record in manifest_records(file, said):
                 value = record.value if isinstance(record, LineRecord) else None
                 image = value.get("file_name") if isinstance(value, dict) else None
                 if isinstance(value, dict) and isinstance(image, str):
@@ -226,13 +232,18 @@ def _as_file(value: Mapping[str, Any]) -> SourceFile:
 
 
 def _lines(
-    manifest: SourceFile, find: Callable[[str], SourceFile | None], *, base: str = ".", after: int = 0
+    manifest: SourceFile,
+    find: Callable[[str], SourceFile | None],
+    *,
+    base: str = ".",
+    after: int = 0,
+    said: Mapping[str, str] | None,
 ) -> list[ImportEntry | LineError]:
     plan: list[ImportEntry | LineError] = []
     try:
         with manifest.open() as packed, plain_text(packed) as file:
             size_bytes = max(manifest.size_bytes, file.seek(0, os.SEEK_END))
-            for line in manifests.lines_of(file, size_bytes=size_bytes):
+            for line in manifests.lines_of(file, size_bytes=size_bytes, said=said):
                 plan.append(_line(line, find, base=base, after=after))  # noqa: PERF401
     except (*UNPACKING_FAILED, OSError) as error:
         raise FileRefusedError(
@@ -255,7 +266,7 @@ def _line(
     return ImportEntry(number, path, content, line.attribution)
 
 
-def _plan_of_manifest(path: Path) -> list[ImportEntry | LineError]:
+def _plan_of_manifest(path: Path, said: Mapping[str, str] | None) -> list[ImportEntry | LineError]:
     home = path.parent.resolve()
 
     @cache
@@ -268,7 +279,7 @@ def _plan_of_manifest(path: Path) -> list[ImportEntry | LineError]:
             found = _within(home, spelt_otherwise()[name])
         return found
 
-    return _lines(_on_disk(path), find)
+    return _lines(_on_disk(path), find, said=said)
 
 
 def _folder(path: Path) -> SourceFiles:
@@ -353,15 +364,16 @@ def _report_hidden(source: SourceFiles, count: int) -> None:
         source.problems.append(LineError(reason, name, captions=count))
 
 
-def _manifest_in(source: SourceFiles) -> str | None:
+def _manifest_in(source: SourceFiles, said: Mapping[str, str] | None = None) -> str | None:
     """Raises FileRefusedError where there are several."""
-    return chosen_manifest(source.files, among=source.files, is_one=lambda name: _is_manifest(source.files[name]))
+    files = source.files
+    return chosen_manifest(files, among=files, is_one=lambda name: _is_manifest(files[name], said))
 
 
-def _is_manifest(content: SourceFile) -> bool:
+def _is_manifest(content: SourceFile, said: Mapping[str, str] | None) -> bool:
     try:
         with content.open() as packed, plain_text(packed) as file:
-            return is_manifest(file)
+            return is_manifest(file) or is_manifest(file, said)
     except (FileRefusedError, *UNPACKING_FAILED, OSError):
         return False
 

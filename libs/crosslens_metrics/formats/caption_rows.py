@@ -94,7 +94,7 @@ class RowReader:
     """Reads lines whose fields have whatever names; `said` has those that somebody gave, by part of the line."""
 
     def __init__(self, said: Mapping[str, str] | None = None) -> None:
-        self._said = {part: _folded(name) for part, name in (said or {}).items()}
+        self._said = {part: folded_column(name) for part, name in (said or {}).items()}
         self._known: dict[tuple[str, ...], FieldNames] = {}
 
     def fields(self, value: Mapping[str, Any]) -> FieldNames:
@@ -121,14 +121,14 @@ class RowReader:
         captions += [
             (tag, value[name])
             for name, tag in fields.by_language.items()
-            if _is_said(value[name]) and not (_folded(name) == INDONESIAN and str(value[name]).isdecimal())
+            if _is_said(value[name]) and not (folded_column(name) == INDONESIAN and str(value[name]).isdecimal())
         ]
         model = value[fields.model] if fields.model else ""
         by = readable_name(model) if isinstance(model, str) else ""
         return CaptionRow(number, tuple(names), [GivenCaptions(given, tag, by) for tag, given in captions])
 
     def _found(self, names: Sequence[str]) -> FieldNames:
-        alike = {_folded(name): name for name in reversed(names)}
+        alike = {folded_column(name): name for name in reversed(names)}
 
         def known(part: str) -> list[str]:
             # Among several files one may lack the column that was said.
@@ -137,7 +137,7 @@ class RowReader:
             return [alike[name] for name in wanted if name in alike]
 
         images, captions = known(IMAGE), known(CAPTION)
-        if not {"caption", "captions"} <= set(map(_folded, captions)):
+        if not {"caption", "captions"} <= set(map(folded_column, captions)):
             captions = captions[:1]
         by_language = {} if captions else {name: tag for name in names if (tag := _language_of_column(name))}
         if by_language and images and INDONESIAN in alike:
@@ -150,7 +150,7 @@ def _is_said(value: Any) -> bool:
     return bool(value) and not isinstance(value, dict)
 
 
-def _folded(name: str) -> str:
+def folded_column(name: str) -> str:
     return "_".join(name.lower().split())
 
 

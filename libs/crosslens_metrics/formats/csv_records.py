@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 from collections import Counter
@@ -70,6 +71,22 @@ def csv_records(
             # Flickr30k has a blank after each bar, which is not of the caption.
             cells = [cell.strip() for cell in row] if delimiter == "|" else row
             yield LineRecord(number, dict(zip(header, cells, strict=False)))
+
+
+def is_own_csv(file: IO[bytes]) -> bool:
+    """Whether Crosslens wrote a table: with a byte order mark, and each cell in quotation marks."""
+    file.seek(0)
+    line = file.readline(limits.MAX_LINE_BYTES)
+    is_quoted = line.startswith(codecs.BOM_UTF8 + b'"') and line.endswith(b'"\r\n')
+    return is_quoted and line.count(b'"') == 2 * line.count(b'","') + 2
+
+
+def own_csv_records(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
+    """Rows without the apostrophe that such a table has before what a spreadsheet would take for a formula."""
+    for record in csv_records(file, keeps_case=True):
+        if isinstance(record, LineRecord):
+            record = LineRecord(record.number, {name: text.removeprefix("'") for name, text in record.value.items()})
+        yield record
 
 
 class _RowTooLongError(Exception):

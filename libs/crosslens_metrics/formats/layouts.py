@@ -5,18 +5,16 @@ What is recognised and cannot be used is refused by its name, so that nobody loo
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import partial
 from itertools import islice
 from typing import IO, Any
 
 from crosslens_metrics.formats import annotation_tools, xm3600
 from crosslens_metrics.formats.caption_rows import CaptionRow, GivenCaptions, RowReader, image_named, is_language
-from crosslens_metrics.formats.csv_records import SEPARATORS, csv_records
+from crosslens_metrics.formats.csv_records import SEPARATORS, csv_records, is_own_csv, own_csv_records
 from crosslens_metrics.formats.limits import MAX_LINE_BYTES
 from crosslens_metrics.formats.names import SUFFIXES
 from crosslens_metrics.formats.object_rows import (
@@ -45,6 +43,20 @@ from crosslens_metrics.formats.records import (
     not_utf8,
 )
 from crosslens_metrics.formats.table_files import excel_records, parquet_records
+from crosslens_metrics.formats.table_parts import (
+    LEFT,
+    RIGHT,
+    WINNER,
+    FileKind,
+    converted_fields,
+    item_fields,
+    judgement_fields,
+    kind_of_parts,
+    lacking_columns,
+    missing_parts,
+    renamed,
+    said_of,
+)
 from crosslens_metrics.messages import gettext as _
 
 FIRST_RECORDS = 20
@@ -53,6 +65,8 @@ WORDS_OF_A_CAPTION = 3
 SHOWN_ROWS, MAX_SHOWN_CHARACTERS = 3, 80
 JUDGEMENT, GAP_ITEM, VECTOR = {"image", "rater", "score"}, {"sentence", "word"}, {"image", "vector"}
 """Names that their lines have."""
+WON = {"image", "rater", LEFT, RIGHT, WINNER}
+"""Names of judgements that only say which of two models won."""
 POINT, KEYS_OF_CANDIDATES, ADDRESSES = {"latitude", "longitude"}, {"key", "imageid"}, {"address", "url", "originalurl"}
 """Names of columns of candidates, ours or those of Open Images: a point, and one of either."""
 OWN_TABLES = (
@@ -71,23 +85,10 @@ ADDRESS_LINE = re.compile(r"(?P<caption>[^\t]+)\t(?P<image>https?://\S+)")
 NAME_OF_IMAGE = re.compile(rf"\S.*({'|'.join(map(re.escape, SUFFIXES))})", re.IGNORECASE)
 
 
-class FileKind(StrEnum):
-    """What is in a file."""
-
-    IMAGES = "images"
-    CAPTIONS = "captions"
-    JUDGEMENTS = "judgements"
-    GAP_ITEMS = "gap items"
-    VECTORS = "vectors of images"
-    CANDIDATES = "candidates"
-    NAMES = "names of images"
-    SENTENCES = "sentences"
-
-
 @dataclass(frozen=True)
 class FileLayout:
     """What a file is. `rows` reads its captions, if it holds some; `is_of_model` says that a model wrote them.
-    `records` reads the lines of judgements.
+    `records` reads the lines of judgements and sentences of the game, under our names.
 
     `has_entries` says that numbers of its rows count entries, and not lines; `says_models`, that it names the models.
     `columns` and `first_rows` are those of a table.
@@ -113,7 +114,7 @@ class FileLayout:
 def layout_of(file: IO[bytes], *, said: Mapping[str, str] | None = None) -> FileLayout:
     """Find out what a file is.
 
-    - `said`: names of the fields or columns with the parts of a line (`caption_rows.FIELDS`), where somebody gave them.
+    - `said`: names of the fields or columns with the parts of a line (`table_parts.PARTS`), where somebody gave them.
 
     Raises LayoutError where nothing in it can be used; says what it is, as far as that shows.
     """
@@ -171,26 +172,28 @@ def _of_records(
     if not objects:
         reason = next((record.reason for record in records if isinstance(record, LineError)), "")
         raise LayoutError(reason or _("Each line or entry has to be an object that names an image and its caption."))
-    if not said and (tool := annotation_tools.tool_of(objects)):
+    mine = said_of({name for value in objects for name in value}, said)
+    kind = kind_of_parts(set(mine))
+    if not mine and (tool := annotation_tools.tool_of(objects)):
         return FileLayout(FileKind.CAPTIONS, tool.name, lambda file: converted(read(file), tool.rows), tool.is_of_model)
-    names = {name.strip().lower() for value in objects for name in value}
-    if not said:
+    names = {name.strip().lower() for value in objects for name in renamed(value, mine)}
+    shown: dict[str, Any] = {"columns": tuple(objects[0]), "first_rows": _first_rows(objects)}
+    if not mine:
         _refuse_coco(objects[0], _("COCO results"))
         _refuse_own(names)
-        if names >= JUDGEMENT:
-            # An apostrophe before a cell is none of it, whoever wrote the table.
-            lines = _own_csv_records if form == "CSV" else read
-            return FileLayout(FileKind.JUDGEMENTS, form, records=partial(_lower_records, lines))
-        if names >= POINT and names & KEYS_OF_CANDIDATES and names & ADDRESSES and not names & {"file", "caption"}:
-            return FileLayout(FileKind.CANDIDATES, form)
-        if names >= VECTOR:
-            return FileLayout(FileKind.VECTORS, form)
-        if names & IMAGES_OF_ITEMS and (names >= GAP_ITEM or ("word" in names and names & SPLITS_OF_ITEMS)):
-            return FileLayout(FileKind.GAP_ITEMS, _("Gap items"))
-    reader = RowReader(said)
-    rows = partial(_converted_records, read, reader)
+    reader = RowReader(({"image": mine["file"]} if "file" in mine else {}) | dict(said or {}))
     fields = [reader.fields(value) for value in objects]
-    if any(one.has_captions for one in fields) or any(map(_is_xm3600, objects)):
+    has_captions = any(one.has_captions for one in fields)
+    # What is said of the images of a table with captions does not make a manifest of it.
+    is_of_both = kind == FileKind.IMAGES and has_captions and "file" not in mine
+    if (
+        kind != FileKind.CAPTIONS
+        and not is_of_both
+        and (other := _of_other_table(read, form, names, mine, kind, shown))
+    ):
+        return other
+    rows = partial(_converted_records, read, reader)
+    if has_captions or any(map(_is_xm3600, objects)):
         has_model = any(one.model for one in fields)
         is_coco = form == "JSON" and names <= {"image_id", "caption", "id"} and "image_id" in names
         name = _("COCO results") if is_coco else _name_of_rows(objects[0], names, form)
@@ -200,12 +203,44 @@ def _of_records(
             rows,
             has_model or is_coco,
             says_models=has_model,
-            columns=tuple(objects[0]),
-            first_rows=_first_rows(objects),
+            **shown,
         )
-    if names & {"file", "file_name"} and not said:
-        return FileLayout(FileKind.IMAGES, _("manifest of images"), rows)
+    if names & {"file", "file_name"} and not mine:
+        return FileLayout(FileKind.IMAGES, _("manifest of images"), rows, **shown)
     raise _unknown_columns(objects)
+
+
+def _of_other_table(
+    read: Callable[[IO[bytes]], Records],
+    form: str,
+    names: set[str],
+    mine: Mapping[str, str],
+    kind: str,
+    shown: Mapping[str, Any],
+) -> FileLayout | None:
+    """What a table is that has no captions, going by its `names` and by the `kind` that the parts said are of."""
+    lines: Callable[[IO[bytes]], Records]
+    if names >= JUDGEMENT or names >= WON:
+        # An apostrophe before a cell is none of it, whoever wrote the table.
+        cells = own_csv_records if form == "CSV" else read
+        lines = partial(converted_fields, cells, partial(judgement_fields, said=mine))
+        return FileLayout(FileKind.JUDGEMENTS, form, records=lines, **shown)
+    if names >= POINT and names & KEYS_OF_CANDIDATES and names & ADDRESSES and not names & {"file", "caption"}:
+        return FileLayout(FileKind.CANDIDATES, form)
+    if names >= VECTOR:
+        return FileLayout(FileKind.VECTORS, form)
+    if names & IMAGES_OF_ITEMS and (names >= GAP_ITEM or ("word" in names and names & SPLITS_OF_ITEMS)):
+        is_table = bool(mine) or not form.startswith("JSON")
+        lines = partial(converted_fields, read, partial(item_fields, said=mine)) if is_table else read
+        return FileLayout(FileKind.GAP_ITEMS, _("Gap items"), records=lines, **shown)
+    if kind and (missing := missing_parts(kind, names)):
+        raise lacking_columns(missing, **shown)
+    if kind != FileKind.IMAGES:
+        return None
+    lines = partial(converted_fields, read, partial(renamed, said=mine))
+    return FileLayout(
+        FileKind.IMAGES, _("manifest of images"), partial(_converted_records, lines, RowReader()), **shown
+    )
 
 
 def _refuse_own(names: set[str]) -> None:
@@ -216,13 +251,6 @@ def _refuse_own(names: set[str]) -> None:
 
 def _converted_records(read: Callable[[IO[bytes]], Records], reader: RowReader, file: IO[bytes]) -> Rows:
     return converted(read(file), lambda number, value: [reader.row(number, value)])
-
-
-def _lower_records(read: Callable[[IO[bytes]], Records], file: IO[bytes]) -> Records:
-    for record in read(file):
-        if isinstance(record, LineRecord) and isinstance(record.value, dict):
-            record = LineRecord(record.number, {name.strip().lower(): of for name, of in record.value.items()})
-        yield record
 
 
 def _is_xm3600(value: Mapping[str, Any]) -> bool:
@@ -344,7 +372,7 @@ def _of_text(file: IO[bytes], said: Mapping[str, str] | None) -> FileLayout:
     if all(map(NAME_OF_IMAGE.fullmatch, lines)) and not any("\t" in line for line in lines):
         return FileLayout(FileKind.NAMES, _("list of images"))
     try:
-        return _of_records(_own_csv_records if _is_own_csv(file) else _csv_records, file, "CSV", said)
+        return _of_records(own_csv_records if is_own_csv(file) else _csv_records, file, "CSV", said)
     except LayoutError:
         cells = {sign: {line.count(sign) for line in lines} for sign in SEPARATORS}
         if len(lines) > 1 and not said and not any(len(counts) == 1 and counts != {0} for counts in cells.values()):
@@ -353,22 +381,6 @@ def _of_text(file: IO[bytes], said: Mapping[str, str] | None) -> FileLayout:
 
 
 _csv_records = partial(csv_records, keeps_case=True)
-
-
-def _is_own_csv(file: IO[bytes]) -> bool:
-    """Whether Crosslens wrote a table: with a byte order mark, and each cell in quotation marks."""
-    file.seek(0)
-    line = file.readline(MAX_LINE_BYTES)
-    is_quoted = line.startswith(codecs.BOM_UTF8 + b'"') and line.endswith(b'"\r\n')
-    return is_quoted and line.count(b'"') == 2 * line.count(b'","') + 2
-
-
-def _own_csv_records(file: IO[bytes]) -> Records:
-    """Rows without the apostrophe that such a table has before what a spreadsheet would take for a formula."""
-    for record in _csv_records(file):
-        if isinstance(record, LineRecord):
-            record = LineRecord(record.number, {name: text.removeprefix("'") for name, text in record.value.items()})
-        yield record
 
 
 def _token_rows(file: IO[bytes]) -> Rows:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import IO
 
 from crosslens_metrics.formats.csv_records import csv_records
-from crosslens_metrics.formats.layouts import FileKind, layout_of
+from crosslens_metrics.formats.layouts import layout_of
 from crosslens_metrics.formats.names import image_name
 from crosslens_metrics.formats.object_rows import Records
 from crosslens_metrics.formats.parts import ZIP_MAGIC
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import LineRecord, head_of, json_records
 from crosslens_metrics.formats.table_files import excel_records, parquet_records
+from crosslens_metrics.formats.table_parts import PARTS, FileKind, converted_fields, renamed
 from crosslens_metrics.messages import gettext as _
 
 NAMES = ("manifest.csv", "manifest.jsonl", "manifest.json")
@@ -32,10 +34,10 @@ def may_be_manifest(name: str) -> bool:
     return name.lower().removesuffix(".gz").endswith(SUFFIXES)
 
 
-def is_manifest(file: IO[bytes]) -> bool:
-    """Whether a file is a table about images without captions."""
+def is_manifest(file: IO[bytes], said: Mapping[str, str] | None = None) -> bool:
+    """Whether a file is a table about images without captions; `said` are names of columns by what they hold."""
     try:
-        return layout_of(file).kind == FileKind.IMAGES
+        return layout_of(file, said=said).kind == FileKind.IMAGES
     except FileRefusedError:
         return False
 
@@ -73,13 +75,13 @@ def _nearest(names: Iterable[str], among: Collection[str]) -> list[str]:
     return top or ([name for name in listed if name.count("/") == 1] if len(first_parts) == 1 else [])
 
 
-def images_named(file: IO[bytes]) -> list[tuple[str, ...]]:
+def images_named(file: IO[bytes], said: Mapping[str, str] | None = None) -> list[tuple[str, ...]]:
     """The images that a manifest names, each by its key, if it has one, and then by its file.
 
     Raises FileRefusedError where it names no file.
     """
     found: list[tuple[str, ...]] = []
-    for record in manifest_records(file):
+    for record in manifest_records(file, said):
         value = record.value if isinstance(record, LineRecord) and isinstance(record.value, dict) else {}
         given = next((value[name] for name in COLUMNS if name in value), None)
         name = image_name(given) if isinstance(given, str) else None
@@ -91,11 +93,17 @@ def images_named(file: IO[bytes]) -> list[tuple[str, ...]]:
     return found
 
 
-def manifest_records(file: IO[bytes]) -> Records:
-    """The lines of a manifest in any form; columns of a table are in lower case.
+def manifest_records(file: IO[bytes], said: Mapping[str, str] | None = None) -> Records:
+    """The lines of a manifest in any form; columns of a table are in lower case, and those that were `said` as theirs.
 
     Raises FileRefusedError where a table has no column with the files.
     """
+    mine = {part: column for part, column in (said or {}).items() if part in PARTS[FileKind.IMAGES]}
+    read = partial(_records, columns=(mine.get("file", "").strip().lower(), *COLUMNS))
+    return converted_fields(read, partial(renamed, said=mine), file) if mine else _records(file)
+
+
+def _records(file: IO[bytes], columns: Sequence[str] = COLUMNS) -> Records:
     file.seek(0)
     start = file.read(4)
     if start == b"PAR1":
@@ -104,7 +112,7 @@ def manifest_records(file: IO[bytes]) -> Records:
         return _plain(excel_records(file))
     if head_of(file).lstrip().startswith((b"[", b"{")):
         return json_records(file)
-    return _csv_records(file)
+    return _csv_records(file, columns)
 
 
 def _plain(records: Records) -> Iterator[LineRecord | LineError]:
@@ -116,9 +124,9 @@ def _plain(records: Records) -> Iterator[LineRecord | LineError]:
         yield record
 
 
-def _csv_records(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
+def _csv_records(file: IO[bytes], columns: Sequence[str]) -> Iterator[LineRecord | LineError]:
     refusals: list[FileRefusedError] = []
-    for column in COLUMNS:
+    for column in filter(None, columns):
         file.seek(0)
         rows = csv_records(file, column=column)
         try:

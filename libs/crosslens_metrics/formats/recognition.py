@@ -21,13 +21,14 @@ from crosslens_metrics.formats.caption_rows import (
     image_named,
     language_tag,
 )
-from crosslens_metrics.formats.layouts import FileKind, FileLayout, layout_of
+from crosslens_metrics.formats.layouts import FileLayout, layout_of
 from crosslens_metrics.formats.manifests import METADATA, chosen_manifest, files_beside, images_named, is_manifest
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.object_rows import Rows
 from crosslens_metrics.formats.parts import TAR_SUFFIXES, FilePart, FilesBeside, container_of, parts_of
 from crosslens_metrics.formats.problems import FileRefusedError, LayoutError, LineError
 from crosslens_metrics.formats.records import is_text, limited_lines
+from crosslens_metrics.formats.table_parts import FileKind
 from crosslens_metrics.language_tags import canonical_tag
 from crosslens_metrics.messages import gettext as _
 
@@ -167,7 +168,7 @@ def recognise(
             found.append(_refused(RecognisedFile(str(path)), refused))
         except OSError as error:
             found.append(_refused(RecognisedFile(str(path)), _unreadable(error)))
-        _put_beside(path, beside, found)
+        _put_beside(path, beside, found, said)
         image_names += beside.image_names
         files += found or [_refused(RecognisedFile(str(path)), FileRefusedError(_("It has no files.")))]
     for file, part in sentences:
@@ -183,7 +184,7 @@ def _apart(part: FilePart, inside: str, said: Mapping[str, str] | None, answers:
     return files
 
 
-def _put_beside(path: Path, beside: FilesBeside, found: list[RecognisedFile]) -> None:
+def _put_beside(path: Path, beside: FilesBeside, found: list[RecognisedFile], said: Mapping[str, str] | None) -> None:
     """Put the images of a folder or archive first, and name what is left out of it.
 
     A manifest among them is about them, so that it is no file of its own, unless it has captions too.
@@ -193,21 +194,26 @@ def _put_beside(path: Path, beside: FilesBeside, found: list[RecognisedFile]) ->
         images = RecognisedFile(str(path), FileKind.IMAGES, container_of(path))
         images.images = dict.fromkeys((name,) for name in beside.image_names)
         found[:] = [images, *(file for file in found if file.kind != FileKind.IMAGES)]
-        _put_manifest(within, found, beside)
+        _put_manifest(within, found, beside, said)
     elif beside.left_out and not found:
         found.append(RecognisedFile(str(path)))
     for reason, names in beside.left_out.items():
         found[0].add_problem(reason, names[0], len(names))
 
 
-def _put_manifest(within: Mapping[str, RecognisedFile], found: list[RecognisedFile], beside: FilesBeside) -> None:
+def _put_manifest(
+    within: Mapping[str, RecognisedFile],
+    found: list[RecognisedFile],
+    beside: FilesBeside,
+    said: Mapping[str, str] | None,
+) -> None:
     """Name the images, first of those found, by the manifest among the files `within`; leave out tables that are none.
 
     What is called a manifest and cannot be read as one keeps the images out, in the import too.
     """
     among = {*beside.image_names, *within, *(name for names in beside.left_out.values() for name in names)}
     try:
-        chosen = chosen_manifest(within, among=among, is_one=lambda name: _is_about_images(within[name]))
+        chosen = chosen_manifest(within, among=among, is_one=lambda name: _is_about_images(within[name], said))
     except FileRefusedError as refused:
         _refused(found[0], refused)
         return
@@ -222,20 +228,22 @@ def _put_manifest(within: Mapping[str, RecognisedFile], found: list[RecognisedFi
         manifest = within[chosen]
         found[:] = [file for file in found if file is not manifest or file.kind != UNKNOWN_KIND]
         try:
-            _name_by(manifest, found[0], beside)
+            _name_by(manifest, found[0], beside, said)
         except FileRefusedError as refused:
             _refused(found[0], FileRefusedError(f"{chosen}: {refused}"))
 
 
-def _is_about_images(file: RecognisedFile) -> bool:
+def _is_about_images(file: RecognisedFile, said: Mapping[str, str] | None) -> bool:
     """Whether a file is a manifest, also where its columns were named as those of captions."""
     if file.kind != FileKind.IMAGES and file.part is not None:
         with suppress(FileRefusedError, OSError), file.part.opened() as opened:
-            return is_manifest(opened)
+            return is_manifest(opened) or is_manifest(opened, said)
     return file.kind == FileKind.IMAGES
 
 
-def _name_by(manifest: RecognisedFile, images: RecognisedFile, beside: FilesBeside) -> None:
+def _name_by(
+    manifest: RecognisedFile, images: RecognisedFile, beside: FilesBeside, said: Mapping[str, str] | None
+) -> None:
     """Name images by the keys of a manifest, and say which are only in one of the two.
 
     Raises FileRefusedError.
@@ -244,7 +252,7 @@ def _name_by(manifest: RecognisedFile, images: RecognisedFile, beside: FilesBesi
     folder = manifest.part.folder
     try:
         with manifest.part.opened() as opened:
-            listed = images_named(opened)
+            listed = images_named(opened, said)
     except OSError as error:
         raise _unreadable(error) from error
     there = {*beside.image_names}

@@ -110,9 +110,9 @@ def json_members(file: IO[bytes]) -> Iterator[tuple[str, LineRecord | LineError]
 
 
 def count_lines(file: IO[bytes]) -> int:
-    """How many lines there are, or 0 for a JSON list, whose length only shows at its end."""
+    """How many lines there are, or 0 for a JSON list and what is no text, whose length only shows at its end."""
     file.seek(0)
-    if file.read(READ_BYTES).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"["):
+    if file.read(READ_BYTES).removeprefix(codecs.BOM_UTF8).lstrip().startswith((b"[", *OTHER_KINDS)):
         return 0
     file.seek(0)
     return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))

@@ -32,9 +32,9 @@ from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.permissions import READERS, project_for
 from core.people.requests import csv_download
-from crosslens_metrics.formats.caption_rows import PARTS
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, REFERENCES
+from crosslens_metrics.formats.table_parts import ALL_PARTS
 from gapgame.rules.item_sources import CHOICE_LIMITS, ItemChoice
 from office.imports.permissions import file_import_for, file_imports_of
 from office.imports.selectors import parts_of
@@ -211,7 +211,7 @@ class WishSerializer(serializers.Serializer[Any]):
     map = serializers.DictField(
         child=serializers.CharField(),
         required=False,
-        help_text=f"Names of columns by what they hold: {', '.join(PARTS)}.",
+        help_text=f"Names of columns by what they hold: {', '.join(ALL_PARTS)}.",
     )
 
     def validate(self, sent: dict[str, Any]) -> dict[str, Any]:
@@ -221,7 +221,7 @@ class WishSerializer(serializers.Serializer[Any]):
         if "languages" in wish:
             wish["languages"] = [language.tag for language in wish["languages"]]
         said = wish.pop("map", {})
-        if unknown := sorted(said.keys() - PARTS):
+        if unknown := sorted(said.keys() - ALL_PARTS):
             raise serializers.ValidationError({"map": [_("There is no part %(name)s.") % {"name": unknown[0]}]})
         among = collections_in(self.context["project"], by=self.context["by"])
         if (slug := wish.get("collection")) and not among.filter(slug=slug).exists():

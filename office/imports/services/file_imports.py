@@ -26,8 +26,9 @@ from office.imports.services.previews import ImportGap, ImportWish, PreviewedFil
 from office.imports.services.sent_files import SentFiles, sent_files
 from office.imports.services.taking import take
 
-WISH, PREVIEW, GAPS, COLUMNS, FIRST_ROWS = "wish", "preview", "gaps", "columns", "first_rows"
-"""Options of a job: what somebody said, what was seen, what is still to be said, and columns that may be named."""
+WISH, PREVIEW, GAPS, COLUMNS, TABLES = "wish", "preview", "gaps", "columns", "tables"
+"""Options of a job: what somebody said, what was seen, what is still to be said, columns to be named, and tables."""
+SHOWN_TABLES = 5
 STOPPED = "stopped"
 """Option of a job: whether its import stopped before anything was stored, so that it waits for answers again."""
 
@@ -81,7 +82,9 @@ def confirm(*, job: ImportJob) -> None:
     if gaps := job.options.get(GAPS):
         raise ImportRefusedError(gaps[0][1])
     again = {"state": JobState.QUEUED, "attempts": 0, "total": 0, "done": 0, "error": ""}
-    if not _waiting(job).update(stage=ImportStage.IMPORT, options=job.options | {STOPPED: False}, **again):
+    # First rows may have names of people, and words of the game; nobody needs them any more.
+    options = {name: value for name, value in job.options.items() if name != TABLES} | {STOPPED: False}
+    if not _waiting(job).update(stage=ImportStage.IMPORT, options=options, **again):
         raise ImportRefusedError(_("These files are being imported already."))
 
 
@@ -124,12 +127,12 @@ def _show(
     error: str = "",
 ) -> None:
     """Store what was seen; with an `error`, of an import that stopped before anything was stored."""
-    table = next((one.file for one in previewed if one.file.columns), None)
+    tables = sorted((one for one in previewed if one.file.columns), key=lambda one: one.is_recognised)
     seen = {
         PREVIEW: [one.as_json() for one in previewed],
         GAPS: [list(gap) for gap in gaps],
-        COLUMNS: list(table.columns) if table else [],
-        FIRST_ROWS: [list(row) for row in table.first_rows] if table else [],
+        COLUMNS: list(dict.fromkeys(name for one in tables for name in one.file.columns if name)),
+        TABLES: [one.first_rows_as_json() for one in tables[:SHOWN_TABLES]],
     }
     options = job.options | json.loads(sent.shown(json.dumps(seen), spelt=lambda name: json.dumps(name)[1:-1]))
     leases.finish_row(

@@ -15,10 +15,10 @@ from django.db.models import QuerySet
 from core.images.models import Collection
 from core.images.selectors.filters import MAX_LICENCES, images_of_names
 from core.images.services.sources import ImportEntry, plan_of_path, said_beside
-from crosslens_metrics.formats.layouts import FileKind
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.recognition import RecognisedFile, RecognisedFiles
+from crosslens_metrics.formats.table_parts import FileKind
 
 
 class MatchedImages(NamedTuple):
@@ -35,9 +35,13 @@ class MatchedImages(NamedTuple):
 
 @dataclass(frozen=True)
 class LicencedFiles:
-    """Files, and the licences of the images that come with them, which are read once somebody asks."""
+    """Files, and the licences of the images that come with them, which are read once somebody asks.
+
+    `said` are names of columns of manifests by what they hold.
+    """
 
     seen: RecognisedFiles
+    said: Mapping[str, str]
 
     @cached_property
     def licences(self) -> ImageNames[str]:
@@ -47,7 +51,7 @@ class LicencedFiles:
             if file.kind == FileKind.IMAGES:
                 # What cannot be listed is a problem of the file already, or lies in an archive by itself.
                 with suppress(FileRefusedError), ExitStack() as stack:
-                    for entry in plan_of_path(Path(file.path), stack):
+                    for entry in plan_of_path(Path(file.path), stack, self.said):
                         if isinstance(entry, ImportEntry):
                             said = said_beside(entry).attribution
                             found[said.key or entry.name] = said.licence

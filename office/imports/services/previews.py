@@ -17,7 +17,6 @@ from core.images.permissions import collections_in, may_change
 from core.languages.models import Language
 from core.people.models import Project, Role, User
 from core.people.permissions import has_role
-from crosslens_metrics.formats.layouts import FileKind
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.recognition import (
     BY_PEOPLE,
@@ -32,6 +31,7 @@ from crosslens_metrics.formats.recognition import (
     model_in_name,
     recognise,
 )
+from crosslens_metrics.formats.table_parts import FileKind
 from gapgame.formats.sources import is_corpus, is_layout
 from gapgame.models import ItemSet
 from gapgame.rules.item_sources import ItemChoice
@@ -53,10 +53,10 @@ class ImportWish:
     """What somebody says of the files: whose they become, and what the files do not say themselves.
 
     Images go into `collection`, or a new one of the name `new_collection`. `kind` stands for the kind of captions where
-    that is not clear, `name` is the references', and `said` has the names of columns by the part of a line that they
-    hold, and `choice` what is drawn from a corpus. `by` is who asks; without anybody, as in commands, everything is
-    allowed. With `languages`, each is begun once the files are in, with a link by which so many people as there are
-    `places` can join.
+    that is not clear, `name` is the references', `said` has the names of columns by the part of a line that they hold,
+    `table` the kind of table whose columns the page asks for, and `choice` what is drawn from a corpus. `by` is who
+    asks; without anybody, as in commands, everything is allowed. With `languages`, each is begun once the files are in,
+    with a link by which so many people as there are `places` can join.
     """
 
     project: Project | None = None
@@ -69,6 +69,7 @@ class ImportWish:
     is_translated: bool = False
     source: str = ""
     said: Mapping[str, str] = field(default_factory=dict)
+    table: str = ""
     allows_no_licence: bool = False
     languages: Sequence[str] = ()
     places: int = 0
@@ -121,6 +122,11 @@ class PreviewedFile:
             ],
         }
 
+    def first_rows_as_json(self) -> dict[str, Any]:
+        """The beginning of a table, for whoever says which column has what."""
+        file = self.file
+        return {"path": file.path, "kind": file.kind, "columns": list(file.columns), "rows": file.first_rows}
+
 
 class ImportGap(NamedTuple):
     """What has to be said before the import: the part of the wish that says it, or "" if no answer helps, and why."""
@@ -160,7 +166,7 @@ def preview(
             for tag in sorted(set(file.languages) - known - {UNKNOWN_LANGUAGE}):
                 reason = _("There is no language %(tag)s on this installation. Ask its administrators to add it.")
                 file.add_problem(reason % {"tag": tag}, file.path, file.languages[tag])
-    licenced = LicencedFiles(seen)
+    licenced = LicencedFiles(seen, wish.said)
     return [PreviewedFile(file, licenced, wish) for file in seen.files]
 
 
@@ -176,7 +182,7 @@ def _takes_kind(file: RecognisedFile, wish: ImportWish) -> bool:
 
 def _look_into(file: RecognisedFile, wish: ImportWish, seen: RecognisedFiles) -> None:
     if file.kind == FileKind.GAP_ITEMS:
-        item_imports.look_through(file, choice=wish.choice)
+        item_imports.look_through(file, choice=wish.choice, said=wish.said)
     elif file.kind == FileKind.JUDGEMENTS:
         coming = {wish.model, *(name for other in seen.files if other is not file for name in other.models)}
         file.assumed_language = wish.language or language_in_name(file.path)
@@ -185,6 +191,7 @@ def _look_into(file: RecognisedFile, wish: ImportWish, seen: RecognisedFiles) ->
             project=wish.project,
             collection=wish.collection,
             language=file.assumed_language,
+            said=wish.said,
             coming=coming,
             by=wish.by,
             now=timezone.now(),

@@ -22,7 +22,6 @@ from core.images.services.import_jobs import Clock
 from core.jobs.models import OPEN_STATES, JobState
 from core.jobs.services import leases
 from crosslens_metrics.formats.caption_rows import CaptionRow, given_texts
-from crosslens_metrics.formats.layouts import FileKind
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.opening import KEPT_IN_MEMORY_BYTES
 from crosslens_metrics.formats.problems import LineError
@@ -35,6 +34,7 @@ from crosslens_metrics.formats.recognition import (
     captions_of,
     sentence_rows,
 )
+from crosslens_metrics.formats.table_parts import FileKind
 from crosslens_metrics.formats.xm3600 import KEY, LAYOUT_NAME
 from gapgame.models import ItemSet
 from gapgame.services.item_imports import import_path as import_items
@@ -168,6 +168,7 @@ class _FileTaking:
             collection=self.wish.collection,
             left_aside=left_aside,
             named=self.shown(file),
+            said=self.wish.said,
             announce=self.announce,
             **shared,
         )
@@ -187,6 +188,7 @@ class _FileTaking:
             embeddings=vectors.part.opened if vectors and vectors.part else None,
             collections=[wish.collection] if wish.collection else (),
             choice=wish.choice,
+            said=wish.said,
             named=self.shown(file),
             back=reverse("gapgame:item-set-show", args=[wish.project.slug, item_set.pk]),
             announce=self.announce,
@@ -206,7 +208,8 @@ class _FileTaking:
 
     def _take_judgements(self, file: RecognisedFile, **shared: Any) -> None:
         assert file.part is not None
-        import_judgements(opened=file.part.opened, language=file.assumed_language, source=self.wish.source, **shared)
+        about: dict[str, Any] = {"language": file.assumed_language, "said": self.wish.said, "source": self.wish.source}
+        import_judgements(opened=file.part.opened, **about, **shared)
 
     def _take_captions(self, file: RecognisedFile, series: Sequence[RecognisedFile], **shared: Any) -> None:
         assert file.part is not None

@@ -19,9 +19,8 @@ from core.images.tasks import ask_for_sizes
 from core.people.management.arguments import checked_text, language_of, project_of
 from core.people.permissions import usable_in
 from crosslens_metrics.commands.running import whole_number
-from crosslens_metrics.formats.caption_rows import FIELDS
-from crosslens_metrics.formats.layouts import FileKind
 from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, REFERENCES
+from crosslens_metrics.formats.table_parts import ALL_PARTS, FileKind
 from gapgame.rules.item_sources import CHOICE_LIMITS, ItemChoice
 from office.imports.services.file_imports import import_local
 from office.imports.services.previews import ImportWish, PreviewedFile, gaps_of, preview
@@ -72,7 +71,7 @@ class Command(BaseCommand):
             action="extend",
             default=[],
             metavar="PART=COLUMN",
-            help=f"which column has what, such as image=foto; parts: {', '.join(FIELDS)}",
+            help=f"which column has what, such as image=foto; parts: {', '.join(ALL_PARTS)}",
         )
         parser.add_argument("--allow-no-licence", action="store_true", help="keep candidates that have no licence, too")
         add_report(parser)
@@ -160,8 +159,8 @@ class Command(BaseCommand):
 def _wish_of(options: dict[str, Any]) -> ImportWish:
     project = project_of(options["project"])
     said = dict(pair.split("=", 1) for pair in options["map"] if "=" in pair)
-    if len(said) < len(options["map"]) or not said.keys() <= FIELDS.keys():
-        raise CommandError(f"--map needs PART=COLUMN, with one of the parts {', '.join(FIELDS)}.")
+    if len(said) < len(options["map"]) or not said.keys() <= set(ALL_PARTS):
+        raise CommandError(f"--map needs PART=COLUMN, with one of the parts {', '.join(ALL_PARTS)}.")
     name, model = options["collection"], options["model"]
     collection = None
     if name is not None and Collection.objects.filter(usable_in(project)).filter(Q(slug=name) | Q(name=name)).exists():
