@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import json
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 
+import openpyxl
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
@@ -127,6 +129,8 @@ def test_each_fault_is_named_by_line_and_counted(tmp_path, project):
         line("13", address="http://X.ORG/good.jpg#top"): CandidateFault.IMAGE_TWICE,
         line("1\v4", address="https://x.org/14"): CandidateFault.UNREADABLE,
         '"15" here,https://x.org/15.jpg,1,2,CC BY': CandidateFault.UNREADABLE,
+        "x" * 200_000: CandidateFault.UNREADABLE,
+        line("16") + ",a title, with a comma": CandidateFault.UNREADABLE,
     }
     path = tmp_path / "world.csv"
     path.write_text("\n".join([HEADER, line("good", checksum="md5:" + MD5), *faulty]))
@@ -137,6 +141,29 @@ def test_each_fault_is_named_by_line_and_counted(tmp_path, project):
     assert sum(left_out(project).values()) == len(faulty) == job.rows.count()
     assert left_out(project) == {str(fault): list(faulty.values()).count(fault) for fault in faulty.values()}
     assert list(job.rows.values_list("number", flat=True)) == list(range(2, len(faulty) + 2))
+    reasons = job.rows.order_by("-number").values_list("reason", flat=True)[:2]
+    assert [reason.split(".")[0] for reason in reasons] == [
+        "11 cells, but the first line names 9",
+        "The row has more than 100000 characters",
+    ]
+
+
+@pytest.mark.parametrize("form", ["xlsx", "jsonl", "utf-16"])
+def test_candidates_come_in_any_form_of_table(tmp_path, project, form):
+    names, cells = HEADER.split(","), line("a").split(",")
+    path = tmp_path / f"world.{form}"
+    if form == "xlsx":
+        book = openpyxl.Workbook()
+        book.active.append(names)
+        book.active.append([*cells[:2], 17.4, 78.5, *cells[4:-1], 10])
+        book.save(path)
+    elif form == "jsonl":
+        path.write_text(json.dumps(dict(zip(names, cells, strict=True)) | {"latitude": 17.4, "bytes": 10}))
+    else:
+        path.write_bytes(f"{HEADER}\n{line('a')}\n".encode("utf-16"))
+    run(path, project)
+    candidate = Candidate.objects.get()
+    assert (candidate.latitude, candidate.bytes, candidate.countries) == (17.4, 10, "IN")
 
 
 def test_candidates_without_a_licence_can_be_kept(tmp_path, project):
@@ -169,17 +196,15 @@ def test_a_packed_file_does_not_unpack_without_end(tmp_path, project, monkeypatc
     [
         (b"", "empty"),
         (b"key,address\na,b\n", "latitude"),
-        (b"key,address,url,latitude,longitude\n", "only one"),
+        (b"key,address,url,latitude,longitude\na,b,c,1,2\n", "only one"),
         (HEADER.encode() + b"\n", "no lines"),
         (f"{HEADER}\n{line('a')}\n".encode() + b"\xff\xfe", "UTF-8"),
         (gzip.compress(f"{HEADER}\n{line('a')}\n".encode())[:-12], "unpacked"),
-        (HEADER.encode() + b"\n" + b"x" * 200_000, "characters"),
         (f'{HEADER}\n{line("a")}\n"{line("b")}\n{line("c")}\n'.encode(), "on line 3 a quotation mark"),
         (
             f'{HEADER}\n{line("a")}\n"{line("b")}\n{(line("c") + chr(10)) * 4_000}'.encode(),
             "on line 3 a quotation mark",
         ),
-        (f'{HEADER}\n{line("a")}\n"{line("b")}'.encode(), "on line 3 a quotation mark"),
     ],
 )
 def test_a_file_that_is_no_table_of_candidates_leaves_nothing(tmp_path, project, content, said):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import openpyxl
 import pytest
 from django.core.management.base import CommandError
 
@@ -75,6 +76,16 @@ class TestCommand:
             output_of("image_subset", "lions", "two", "--keys", keys_file(tmp_path, text))
         output_of("image_subset", "lions", "two", "--keys", keys_file(tmp_path, text.replace("fox", "bee")))
         assert output_of("image_subset", "lions", "two", "--export").split() == ["bee", "dog"]
+
+    def test_keys_are_read_from_any_form_of_table(self, tmp_path):
+        (tmp_path / "keys.csv").write_bytes("note;Key\nx;dog\n".encode("utf-16"))
+        book = openpyxl.Workbook()
+        for row in (["note", "key"], ["x", "bee"]):
+            book.active.append(row)
+        book.save(tmp_path / "keys.xlsx")
+        for name, key in (("keys.csv", "dog"), ("keys.xlsx", "bee")):
+            output_of("image_subset", "lions", key, "--keys", str(tmp_path / name))
+            assert output_of("image_subset", "lions", key, "--export").split() == [key]
 
     def test_a_sample_for_each_language_is_of_the_images_chosen_for_it(self, lions):
         images = {entry.key: entry.image for entry in lions.entries.select_related("image")}

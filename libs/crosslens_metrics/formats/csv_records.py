@@ -89,6 +89,15 @@ def own_csv_records(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
         yield record
 
 
+def csv_columns(file: IO[bytes]) -> list[str]:
+    """The names of the columns in the first line, in lower case.
+
+    Raises FileRefusedError.
+    """
+    head_of(file)
+    return _csv_header(_CsvLines(file), (), keeps_case=False)[0]
+
+
 class _RowTooLongError(Exception):
     """A row of a CSV file has more characters than any that is meant as one."""
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
-from itertools import chain
 from typing import IO
 
-from crosslens_metrics.formats.csv_records import csv_records
+from crosslens_metrics.formats.any_table import table_records
 from crosslens_metrics.formats.layouts import layout_of
 from crosslens_metrics.formats.names import image_name
 from crosslens_metrics.formats.object_rows import Records
-from crosslens_metrics.formats.parts import ZIP_MAGIC
-from crosslens_metrics.formats.problems import FileRefusedError, LineError
-from crosslens_metrics.formats.records import LineRecord, head_of, json_records
-from crosslens_metrics.formats.table_files import excel_records, parquet_records
+from crosslens_metrics.formats.problems import FileRefusedError
+from crosslens_metrics.formats.records import LineRecord
 from crosslens_metrics.formats.table_parts import PARTS, FileKind, converted_fields, renamed
 from crosslens_metrics.messages import gettext as _
 
@@ -99,40 +95,5 @@ def manifest_records(file: IO[bytes], said: Mapping[str, str] | None = None) -> 
     Raises FileRefusedError where a table has no column with the files.
     """
     mine = {part: column for part, column in (said or {}).items() if part in PARTS[FileKind.IMAGES]}
-    read = partial(_records, columns=(mine.get("file", "").strip().lower(), *COLUMNS))
-    return converted_fields(read, partial(renamed, said=mine), file) if mine else _records(file)
-
-
-def _records(file: IO[bytes], columns: Sequence[str] = COLUMNS) -> Records:
-    file.seek(0)
-    start = file.read(4)
-    if start == b"PAR1":
-        return _plain(parquet_records(file))
-    if start == ZIP_MAGIC:
-        return _plain(excel_records(file))
-    if head_of(file).lstrip().startswith((b"[", b"{")):
-        return json_records(file)
-    return _csv_records(file, columns)
-
-
-def _plain(records: Records) -> Iterator[LineRecord | LineError]:
-    """Rows as JSON has them, so that a date in a cell is a text."""
-    for record in records:
-        if isinstance(record, LineRecord):
-            value = json.loads(json.dumps(record.value, default=str))
-            record = LineRecord(record.number, {name.strip().lower(): of for name, of in value.items()})
-        yield record
-
-
-def _csv_records(file: IO[bytes], columns: Sequence[str]) -> Iterator[LineRecord | LineError]:
-    refusals: list[FileRefusedError] = []
-    for column in filter(None, columns):
-        file.seek(0)
-        rows = csv_records(file, column=column)
-        try:
-            first = next(rows, None)
-        except FileRefusedError as refused:
-            refusals.append(refused)
-            continue
-        return chain([first] if first is not None else [], rows)
-    raise refusals[0]
+    read = partial(table_records, columns=(mine.get("file", "").strip().lower(), *COLUMNS))
+    return converted_fields(read, partial(renamed, said=mine), file) if mine else table_records(file, COLUMNS)

@@ -1,24 +1,18 @@
-"""Read a file of candidates, as CSV in UTF-8, packed by gzip or not: one line at a time, however long the file is."""
+"""Read a table of candidates one line at a time, however long it is; and tell what came before."""
 
 from __future__ import annotations
 
-import csv
-import gzip
 import hashlib
-import io
-import os
 import sqlite3
-import zlib
 from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Any, Self
 
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.csv_records import SEPARATOR_LINE, unclosed
-from crosslens_metrics.formats.problems import FileRefusedError
-from parallel_text.problems import CorpusError
-from parallel_text.sentences import limited_reader
+from crosslens_metrics.formats.any_table import table_records
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
+from crosslens_metrics.formats.records import not_utf8
 from research.selection.rules.candidates import (
     COLUMNS,
     CandidateFault,
@@ -28,9 +22,6 @@ from research.selection.rules.candidates import (
     read_line,
 )
 
-GZIP = b"\x1f\x8b"
-DELIMITERS = ",;\t"
-MAX_LINE_CHARACTERS = 100_000
 MAX_LINES = 20_000_000
 """Against files that unpack without end."""
 
@@ -42,80 +33,34 @@ def sha256_of(file: IO[bytes]) -> str:
 
 def candidate_lines(
     file: IO[bytes], *, needs_licence: bool
-) -> Iterator[tuple[int, str, CandidateLine | CandidateFault]]:
+) -> Iterator[tuple[int, str, CandidateLine | CandidateFault | LineError]]:
     """Yield the number of each line, what to call it, and the candidate or what keeps it out.
 
-    Lines are counted from 1, the first after the header; a line within quotes counts as part of its row.
+    Lines are counted from 1, the first after the header; a line within quotes counts as part of its row. What the
+    reader of tables cannot read keeps its reason.
 
     Raises FileRefusedError where the file is no table of candidates.
     """
-    file.seek(0)
-    start = file.read(2)
-    file.seek(0)
-    unpacked = file
-    if start == GZIP:
-        unpacked = limited_reader(gzip.GzipFile(fileobj=file), _("The file"), packed_bytes=file.seek(0, os.SEEK_END))
-        file.seek(0)
-    text = io.TextIOWrapper(unpacked, encoding="utf-8-sig", newline="")
+    columns: dict[str, str] | None = None
+    for number, record in enumerate(table_records(file), start=1):
+        if isinstance(record, LineError):
+            if record.reason == not_utf8():
+                # Each name with an accent would be left out of a file in another encoding.
+                raise FileRefusedError(record.reason)
+            yield number, "", record
+            continue
+        if number > MAX_LINES:
+            raise FileRefusedError(_("The file has more than %(limit)s lines. Split it.") % {"limit": MAX_LINES})
+        columns = columns or _columns(record.value)
+        given = {field: record.value.get(name) for field, name in columns.items()}
+        values = {field: "" if value is None else str(value).strip() for field, value in given.items()}
+        yield number, values["key"], read_line(values, needs_licence=needs_licence)
+
+
+def _columns(value: Any) -> dict[str, str]:
+    """Find the columns in the first row that can be read."""
     try:
-        lines = _bounded(text)
-        header = next(lines, "")
-        if SEPARATOR_LINE.fullmatch(header.strip()):
-            header = next(lines, "")
-        columns, delimiter = _columns(header)
-        key = columns["key"]
-        for number, cells in enumerate(_rows(lines, delimiter), start=1):
-            if cells is None:
-                yield number, "", CandidateFault.UNREADABLE
-                continue
-            if number > MAX_LINES:
-                raise FileRefusedError(_("The file has more than %(limit)s lines. Split it.") % {"limit": MAX_LINES})
-            yield (
-                number,
-                cells[key].strip() if key < len(cells) else "",
-                read_line(cells, columns, needs_licence=needs_licence),
-            )
-    except UnicodeDecodeError as error:
-        raise FileRefusedError(_("The file is not UTF-8. Save it as UTF-8.")) from error
-    except CorpusError as error:
-        raise FileRefusedError(str(error)) from error
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise FileRefusedError(_("The file cannot be unpacked. Pack it again.")) from error
-
-
-def _bounded(text: io.TextIOWrapper) -> Iterator[str]:
-    while line := text.readline(MAX_LINE_CHARACTERS):
-        if len(line) == MAX_LINE_CHARACTERS:
-            raise FileRefusedError(
-                _("A line has more than %(limit)s characters. Is this a CSV file?") % {"limit": MAX_LINE_CHARACTERS}
-            )
-        yield line
-
-
-def _rows(lines: Iterator[str], delimiter: str) -> Iterator[list[str] | None]:
-    """Yield the rows below the header, None for one whose quotation marks make no sense."""
-    rows = csv.reader(lines, delimiter=delimiter, strict=True)
-    while True:
-        first = rows.line_num + 1
-        try:
-            if row := next(rows):
-                yield row
-        except StopIteration:
-            return
-        except csv.Error as error:
-            is_open = rows.line_num > first or "unexpected end" in str(error)
-            if is_open:
-                raise FileRefusedError(unclosed(first + 1)) from error
-            yield None
-
-
-def _columns(line: str) -> tuple[dict[str, int], str]:
-    """Find the columns, and what parts the cells: commas, semicolons or tabs."""
-    if not line:
-        raise FileRefusedError(_("The file is empty."))
-    delimiter = max(DELIMITERS, key=line.count)
-    try:
-        return columns_of(next(csv.reader([line], delimiter=delimiter), [])), delimiter
+        return columns_of(value if isinstance(value, dict) else ())
     except ColumnsError as error:
         names = "; ".join(" / ".join(COLUMNS[field]) for field in error.doubled or error.missing)
         if error.doubled:

@@ -1,11 +1,18 @@
-"""Files of keys of images: a key a line, or CSV with a column `key`."""
+"""Files of keys of images: a key a line, or a table with a column `key`."""
 
 from __future__ import annotations
 
-import csv
-from io import StringIO
+from contextlib import suppress
+from io import BytesIO
+from typing import IO
 
 from django.utils.translation import gettext as _
+
+from crosslens_metrics.formats.any_table import table_records
+from crosslens_metrics.formats.csv_records import csv_columns
+from crosslens_metrics.formats.opening import plain_text
+from crosslens_metrics.formats.parts import ZIP_MAGIC
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
 
 COLUMN = "key"
 
@@ -17,30 +24,34 @@ class KeyFileError(ValueError):
 def read_keys(data: bytes) -> list[str]:
     """Return the key of each line, empty where a line has none: the first item is that of line 1.
 
-    Raises KeyFileError if the file is not UTF-8, or CSV that cannot be read.
+    Raises KeyFileError if it is neither text in UTF-8 nor a table that can be read.
     """
     try:
-        return keys_in(data.decode("utf-8-sig"))
+        with plain_text(BytesIO(data)) as file:
+            if data.startswith((b"PAR1", ZIP_MAGIC)) or _is_table(file):
+                return _of_column(file)
+            file.seek(0)
+            return file.read().decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise KeyFileError(_("This is not a text file in UTF-8.")) from error
+    except LineError as error:
+        raise KeyFileError(error.described()) from error
+    except FileRefusedError as error:
+        raise KeyFileError(str(error)) from error
 
 
-def keys_in(text: str) -> list[str]:
-    """As `read_keys`, of text."""
-    lines = text.splitlines()
-    try:
-        columns = [name.strip().lower() for name in next(csv.reader(lines[:1]), [])]
-        return _of_column(text, columns.index(COLUMN)) if COLUMN in columns else lines
-    except csv.Error as error:
-        raise KeyFileError(_("This is not a CSV file: a quotation mark has no counterpart.")) from error
+def _is_table(file: IO[bytes]) -> bool:
+    with suppress(FileRefusedError):
+        return COLUMN in csv_columns(file)
+    return False
 
 
-def _of_column(text: str, column: int) -> list[str]:
+def _of_column(file: IO[bytes]) -> list[str]:
     keys: list[str] = []
-    reader = csv.reader(StringIO(text, newline=""))
-    for row in reader:
-        # The key of a row with several lines counts as that of the last.
-        keys += [""] * (reader.line_num - len(keys) - 1)
-        keys.append(row[column] if len(row) > column else "")
-    keys[0] = ""
+    for record in table_records(file, [COLUMN]):
+        if isinstance(record, LineError):
+            raise record
+        value = {name.strip().lower(): of for name, of in record.value.items()}
+        keys += [""] * (record.number - len(keys) - 1)
+        keys.append("" if value.get(COLUMN) is None else str(value[COLUMN]))
     return keys

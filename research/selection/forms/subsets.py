@@ -14,7 +14,7 @@ from core.images.models import Collection
 from core.images.permissions import collections_in
 from core.people.forms.fields import NameCharField
 from core.people.models import Project
-from research.selection.formats.keys import KeyFileError, keys_in, read_keys
+from research.selection.formats.keys import KeyFileError, read_keys
 from research.selection.models import Subset
 from research.selection.rules.image_filters import MAX_FILTER_CHARACTERS, ImageFilter, ImageFilterError, parse
 from research.selection.services.subsets import MAX_SEED, SubsetError, SubsetRequest, images_wanted
@@ -116,7 +116,7 @@ class SubsetForm(NamesForm):
         if not self.cleaned_data["keys"].strip():
             return None
         try:
-            return keys_in(self.cleaned_data["keys"])
+            return read_keys(self.cleaned_data["keys"].encode())
         except KeyFileError as error:
             raise forms.ValidationError(str(error)) from error
 

@@ -6,7 +6,7 @@ import base64
 import binascii
 import ipaddress
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -86,31 +86,29 @@ class CandidateLine:
     bytes: int | None
 
 
-def columns_of(header: Sequence[str]) -> dict[str, int]:
-    """Find the positions of the columns by what they hold; the case of names does not matter.
+def columns_of(header: Iterable[str]) -> dict[str, str]:
+    """Find the names of the columns by what they hold; their case does not matter.
 
     Raises ColumnsError.
     """
-    names = [name.strip().lower() for name in header]
-    positions: dict[str, int] = {}
+    there = {name.strip().lower(): name for name in header}
+    columns: dict[str, str] = {}
     doubled = []
     for field, known in COLUMNS.items():
-        found = [position for position, name in enumerate(names) if name in known]
+        found = [there[name] for name in known if name in there]
         if len(found) > 1:
             doubled.append(field)
         elif found:
-            positions[field] = found[0]
-    missing = [field for field in REQUIRED if field not in positions]
+            columns[field] = found[0]
+    missing = [field for field in REQUIRED if field not in columns]
     if missing or doubled:
         raise ColumnsError(missing=missing, doubled=doubled)
-    return positions
+    return columns
 
 
-def read_line(
-    cells: Sequence[str], columns: Mapping[str, int], *, needs_licence: bool = True
-) -> CandidateLine | CandidateFault:
-    """Read one line, or say what keeps it out: the first fault found."""
-    values = {field: cells[position].strip() if position < len(cells) else "" for field, position in columns.items()}
+def read_line(given: Mapping[str, str], *, needs_licence: bool = True) -> CandidateLine | CandidateFault:
+    """Read one line by what its cells hold, or say what keeps it out: the first fault found."""
+    values = dict(given)
     if any("\0" in value for value in values.values()) or not values["key"].isprintable():
         return CandidateFault.UNREADABLE
     values["key"] = normalised_name(values["key"])

@@ -31,7 +31,7 @@ from core.jobs.services.insertions import insert_rows
 from core.people.models import Project, User
 from core.people.services import audit_log
 from crosslens_metrics.formats.opening import opened_text
-from crosslens_metrics.formats.problems import FileRefusedError
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.recognition import RecognisedFile
 from geography.places import PointPlace
 from research.selection.formats.candidate_files import SeenTexts, candidate_lines, digest_of, sha256_of
@@ -139,7 +139,7 @@ MAX_REPORTED = 2_000
 
 LIST, NEEDS_LICENCE = "list", "needs_licence"
 
-Judged = tuple[int, str, CandidateLine | CandidateFault]
+Judged = tuple[int, str, CandidateLine | CandidateFault | LineError]
 
 
 def import_path(
@@ -184,8 +184,16 @@ def look_through(file: RecognisedFile, *, needs_licence: bool) -> None:
     assert file.part is not None
     with file.part.opened() as opened:
         for number, name, line in islice(candidate_lines(opened, needs_licence=needs_licence), LINES_COMPARED):
-            if isinstance(line, CandidateFault):
-                file.add_problem(fault_text(line), name or _("line %(number)s") % {"number": number})
+            if not isinstance(line, CandidateLine):
+                file.add_problem(_reason_of(line), name or _("line %(number)s") % {"number": number})
+
+
+def _reason_of(line: CandidateFault | LineError) -> str:
+    return line.reason if isinstance(line, LineError) else fault_text(line)
+
+
+def _fault_of(line: CandidateFault | LineError) -> str:
+    return str(CandidateFault.UNREADABLE if isinstance(line, LineError) else line)
 
 
 def _unfinished(opened: Opener, project: Project, slug: str, part_of: ImportJob | None) -> CandidateList | None:
@@ -265,17 +273,17 @@ class _CandidateImport:
     def _take(self, chunk: list[Judged], last_row: int) -> None:
         kept = [line for _number, _name, line in chunk if isinstance(line, CandidateLine)]
         places = self.borders.locate([one.latitude for one in kept], [one.longitude for one in kept]) if kept else []
-        faulty = [(number, name, fault) for number, name, fault in chunk if isinstance(fault, CandidateFault)]
+        faulty = [(number, name, fault) for number, name, fault in chunk if not isinstance(fault, CandidateLine)]
         shown = [one for one in faulty if one[0] > last_row][: max(0, MAX_REPORTED - self.reported)]
         counts = self.candidates.counts
         counts["line"], counts["kept"] = chunk[-1][0], counts["kept"] + len(kept)
-        counts["left_out"] = _added(counts["left_out"], (str(fault) for _number, _name, fault in faulty))
+        counts["left_out"] = _added(counts["left_out"], (_fault_of(fault) for _number, _name, fault in faulty))
         counts["countries"] = _added(counts["countries"], (code for place in places for code in place.countries))
         counts["at_sea"] += sum(not place.countries for place in places)
         with transaction.atomic():
             store_lines(self.candidates, kept, places)
             ImportRow.objects.bulk_create(
-                import_jobs.report_row(self.job, number, name or str(number), ImportOutcome.REJECTED, fault_text(fault))
+                import_jobs.report_row(self.job, number, name or str(number), ImportOutcome.REJECTED, _reason_of(fault))
                 for number, name, fault in shown
             )
             self.candidates.save(update_fields=["counts"])
@@ -293,7 +301,7 @@ def without_repeats(lines: Iterator[Judged], seen: SeenTexts) -> Iterator[Judged
         before = seen.among(mark for of_line in marks.values() for mark in of_line)
         new: set[bytes] = set()
         for number, name, line in some:
-            if isinstance(line, CandidateFault):
+            if not isinstance(line, CandidateLine):
                 yield number, name, line
                 continue
             key, *image = marks[number]
