@@ -14,6 +14,8 @@ from crosslens_metrics.formats.layouts import layout_of
 from crosslens_metrics.formats.lines import LineFields, LineReader
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
+from crosslens_metrics.reports.evaluation_points import ANY_METRIC
+from crosslens_metrics.scoring import FIGURES
 
 MAX_NUMBER, MAX_REPLICATION = 2**63 - 1, 2**15 - 1
 WHY_NOT = ("", "late", "paused", "excluded", "image", "gold")
@@ -32,6 +34,8 @@ class StoredLine(NamedTuple):
     judged_at: datetime | None
     replication: int | None
     seed: int | None
+    chosen_by: str
+    """The metric by whose scores the comparison was planned; `ANY_METRIC` stands for one that is not known here."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -67,6 +71,7 @@ def _line(judgement: JudgementLine, fields: LineFields, otherwise: str, now: dat
     judged_at = fields.moment("judged_at")
     if judged_at is not None and judged_at > now:
         raise LineError(_("judged_at is later than now. Correct it, or leave it empty."))
+    chosen_by = fields.text("chosen_by")
     texts = {name: intern(fields.text(name)) for name in ("base_caption", "test_caption")}
     return StoredLine(
         judgement,
@@ -77,6 +82,7 @@ def _line(judgement: JudgementLine, fields: LineFields, otherwise: str, now: dat
         judged_at=judged_at,
         replication=_number(fields, "replication", 1, MAX_REPLICATION),
         seed=_number(fields, "seed", -MAX_NUMBER, MAX_NUMBER),
+        chosen_by=chosen_by if not chosen_by or chosen_by in FIGURES else ANY_METRIC,
         **texts,
     )
 

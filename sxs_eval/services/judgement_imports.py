@@ -239,6 +239,7 @@ class _JudgementStorage:
             source=self.source,
             filled_at=self.clock(),
             design=_design(one),
+            chosen_by=_chosen_by(one),
             created_by=self.job.created_by,
         )
 
@@ -397,6 +398,15 @@ def _judgement(line: StoredLine, batch: JudgingBatch, position: int, now: dateti
 def _replication(one: FileComparison) -> int:
     counted = (image for line, image in one.of_kinds(TrialKind.PAIR) if line.judgement.counts)
     return min(REPLICATION, max(Counter(counted).values(), default=REPLICATION))
+
+
+def _chosen_by(one: FileComparison) -> str:
+    """The metric that chose the models, so that these judgements are no evidence for it."""
+    # It needs NumPy, as `_design` does.
+    from crosslens_metrics.reports.evaluation_points import ANY_METRIC
+
+    named = {line.chosen_by for line in one.lines} - {""}
+    return next(iter(named), "") if len(named) < 2 else ANY_METRIC
 
 
 def _design(one: FileComparison) -> str:

@@ -127,6 +127,24 @@ def test_what_is_exported_again_is_what_came_in(judged, other, lines):
     assert {row["source"] for row in again} == {"An older study"}
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (["cider-d"], "cider-d"),
+        (["cider-d", "bleu-4"], "*"),
+        (["a metric of theirs"], "*"),
+        (["", "cider-d"], "cider-d"),
+    ],
+)
+def test_judgements_stay_no_evidence_for_the_metric_that_chose_the_models(judged, other, lines, said, kept):
+    for number, line in enumerate(lines):
+        line["chosen_by"] = said[number % len(said)]
+    imported(as_file(lines), other, judged.collection)
+    assert Comparison.objects.get(project=other).chosen_by == kept
+    again = [json.loads(line) for line in exported_text(other, "judgements").splitlines()]
+    assert {row["chosen_by"] for row in again} == {kept}
+
+
 def test_the_preview_counts_judgements_by_pair_of_models_and_says_what_is_missing(judged, other, lines):
     ModelCaption.objects.filter(model__project=other, model__name=judged.base.name).first().delete()
     lines[0]["image"] = "nothing-like-it"
