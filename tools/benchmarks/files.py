@@ -71,6 +71,7 @@ def _times(path: Path, token: str) -> dict[str, float]:
         collection=Collection.objects.get(slug=FILE),
         language="en",
         kind=REFERENCES,
+        is_command=True,
         name="Benchmark",
     )
     seconds = {"json.load": timed_call(lambda: json.loads(path.read_bytes())).wall_s}

@@ -16,7 +16,7 @@ from core.images.models import Collection
 from core.images.permissions import collections_in, may_change
 from core.languages.models import Language
 from core.people.models import Project, Role, User
-from core.people.permissions import has_role
+from core.people.permissions import READERS, has_role
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.recognition import (
     BY_PEOPLE,
@@ -55,8 +55,8 @@ class ImportWish:
     Images go into `collection`, or a new one of the name `new_collection`. `kind` stands for the kind of captions where
     that is not clear, `name` is the references', `said` has the names of columns by the part of a line that they hold,
     `table` the kind of table whose columns the page asks for, and `choice` what is drawn from a corpus. `by` is who
-    asks; without anybody, as in commands, everything is allowed. With `languages`, each is begun once the files are in,
-    with a link by which so many people as there are `places` can join.
+    asks, nobody if their account is gone; with `is_command` everything is allowed. With `languages`, each is begun once
+    the files are in, with a link by which so many people as there are `places` can join.
     """
 
     project: Project | None = None
@@ -75,6 +75,11 @@ class ImportWish:
     places: int = 0
     choice: ItemChoice = field(default_factory=ItemChoice)
     by: User | None = None
+    is_command: bool = False
+
+    def may(self, *roles: Role) -> bool:
+        """Whether whoever asks has one of the roles in the project."""
+        return self.is_command or bool(self.by and self.project and has_role(self.by, self.project, *roles))
 
 
 @dataclass(frozen=True)
@@ -206,6 +211,9 @@ def _folder_of_items(path: Path) -> str:
 
 def gaps_of(previewed: Sequence[PreviewedFile], wish: ImportWish) -> list[ImportGap]:
     """List what keeps the files from being imported, each reason once."""
+    if not wish.may(*READERS):
+        text = _("Whoever sent these files is no longer a manager or researcher of the project. Upload them again.")
+        return [ImportGap("", text)]
     found: dict[ImportGap, None] = {}
     kinds = {one.file.kind for one in previewed}
     taken: dict[tuple[str, str, tuple[str, ...]], str] = {}
@@ -233,7 +241,7 @@ def gaps_of(previewed: Sequence[PreviewedFile], wish: ImportWish) -> list[Import
             else _("There is no such collection, and none of the files has images to make one of.")
         )
         found[ImportGap("collection", text)] = None
-    elif has_images and wish.by is not None and not _may_add_images(wish, wish.by):
+    elif has_images and not _may_add_images(wish):
         text = _("Only managers can add images, to collections of their project. Choose one, or name a new one.")
         found[ImportGap("collection", text)] = None
     if wish.languages and not found:
@@ -255,7 +263,7 @@ def _missing_columns(files: Sequence[RecognisedFile], wish: ImportWish) -> list[
 
 
 def _gaps_of_languages(previewed: Sequence[PreviewedFile], wish: ImportWish) -> Iterator[ImportGap]:
-    if wish.project is None or wish.by is None or not has_role(wish.by, wish.project, Role.MANAGER):
+    if wish.by is None or not wish.may(Role.MANAGER):
         yield ImportGap("languages", _("Only managers can begin languages."))
     elif not (wish.collection or wish.new_collection):
         yield ImportGap("collection", _("Say in which collection the images are that people are to describe."))
@@ -275,10 +283,10 @@ def _twice(one: str, other: str, name: str, key: tuple[str, str, tuple[str, ...]
     return ImportGap("name", text % values)
 
 
-def _may_add_images(wish: ImportWish, by: User) -> bool:
-    if wish.collection is not None:
-        return may_change(by, wish.collection)
-    return wish.project is not None and has_role(by, wish.project, Role.MANAGER)
+def _may_add_images(wish: ImportWish) -> bool:
+    if wish.collection is None or wish.by is None:
+        return wish.may(Role.MANAGER)
+    return may_change(wish.by, wish.collection)
 
 
 def _gaps_of(file: RecognisedFile, wish: ImportWish, kinds: set[str]) -> Iterator[ImportGap]:
@@ -312,7 +320,7 @@ def _gaps_of(file: RecognisedFile, wish: ImportWish, kinds: set[str]) -> Iterato
     if UNKNOWN_LANGUAGE in file.languages:
         yield ImportGap("language", _("%(path)s does not say which language its captions are in.") % path)
     if wish.project is not None and file.kind == CAPTIONS_BY_PEOPLE:
-        if wish.by is not None and not has_role(wish.by, wish.project, Role.MANAGER):
+        if not wish.may(Role.MANAGER):
             yield ImportGap("kind", _("Only managers can add captions to rounds. Import them as references."))
         if refusal := languages_taken(wish.project, file.languages):
             yield ImportGap("kind", refusal)
@@ -336,7 +344,7 @@ def _gaps_of_items(file: RecognisedFile, wish: ImportWish) -> Iterator[ImportGap
     if wish.project is None:
         yield ImportGap("project", _("%(path)s has sentences for the game, which belong to a project.") % path)
         return
-    if wish.by is not None and not has_role(wish.by, wish.project, Role.MANAGER):
+    if not wish.may(Role.MANAGER):
         yield ImportGap("", _("Only managers can import sentences for the game."))
     item_set = ItemSet.objects.filter(project=wish.project, name=name_of(file, wish)).first()
     if item_set is not None and is_closed(item_set, timezone.now()):
@@ -349,7 +357,7 @@ def _gaps_of_candidates(file: RecognisedFile, wish: ImportWish) -> Iterator[Impo
     if wish.project is None:
         yield ImportGap("project", _("%(path)s has candidates, which belong to a project.") % {"path": file.path})
         return
-    if wish.by is not None and not has_role(wish.by, wish.project, Role.MANAGER):
+    if not wish.may(Role.MANAGER):
         yield ImportGap("", _("Only managers can import candidates."))
     slug = candidates.slug_of(name_of(file, wish))
     there = CandidateList.objects.filter(project=wish.project, slug=slug).first()

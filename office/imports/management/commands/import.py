@@ -179,6 +179,7 @@ def _wish_of(options: dict[str, Any]) -> ImportWish:
         said=said,
         allows_no_licence=options["allow_no_licence"],
         choice=ItemChoice(**{part: options[part] for part in CHOICE_LIMITS if options[part] is not None}),
+        is_command=True,
     )
 
 
