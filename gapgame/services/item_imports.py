@@ -29,7 +29,7 @@ from core.jobs.services.leases import LEASE
 from core.languages.models import Language
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
-from crosslens_metrics.formats.recognition import RecognisedFile
+from crosslens_metrics.formats.recognised_files import RecognisedFile
 from crosslens_metrics.formats.records import LineRecord, read_record
 from gapgame.formats.sources import central_of, is_corpus, origin_of
 from gapgame.models import GapItem, ItemImage, ItemSet, RepresentativeSource, Season, Turn

@@ -15,7 +15,7 @@ from core.languages.models import Language
 from core.people.forms.fields import NameCharField
 from core.people.models import Project, Role, User
 from core.people.permissions import has_role
-from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, REFERENCES
+from crosslens_metrics.formats.recognised_files import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, REFERENCES
 from crosslens_metrics.formats.table_parts import PARTS, FileKind, kind_of_parts
 from gapgame.rules.item_sources import CHOICE_LIMITS, ItemChoice
 from office.imports.services.file_imports import COLUMNS, GAPS, PREVIEW, TABLES, WISH

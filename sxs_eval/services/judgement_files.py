@@ -15,7 +15,7 @@ from core.images.selectors.filters import NamedImages, images_named
 from core.people.models import Project, User
 from core.people.rules.pseudonyms import pseudonym
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError
-from crosslens_metrics.formats.recognition import UNKNOWN_LANGUAGE, RecognisedFile
+from crosslens_metrics.formats.recognised_files import UNKNOWN_LANGUAGE, RecognisedFile
 from research.inference.models import CaptioningModel, ModelCaption
 from research.inference.permissions import models_in
 from sxs_eval.models import Judgement, TrialKind

@@ -17,7 +17,8 @@ from PIL import Image as PillowImage
 from core.images.models import Image
 from core.images.services import file_storage
 from core.people.models import Project
-from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, recognise
+from crosslens_metrics.formats.recognised_files import CAPTIONS_BY_PEOPLE
+from crosslens_metrics.formats.recognition import recognise
 from tests.annotation.released import KEYS, Campaign
 from tests.exported import exported_text
 from tests.factories import make_project

@@ -12,7 +12,8 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from core.people.models import Project
-from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, recognise
+from crosslens_metrics.formats.recognised_files import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS
+from crosslens_metrics.formats.recognition import recognise
 from gapgame.selectors import turns
 from office.exports.selectors import tables
 from office.exports.services.exports import CAPTION_FORMATS, SUFFIXES, TABLE_FORMATS

@@ -19,7 +19,7 @@ from django.utils import timezone
 from core.images.models import Collection, CollectionImage, Image
 from core.images.tasks import make_sizes
 from core.people.models import Project
-from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE
+from crosslens_metrics.formats.recognised_files import CAPTIONS_BY_PEOPLE
 from research.scoring.models import Reference
 from tests.exported import exported_text
 from tests.factories import make_keyed_collection, make_project

@@ -10,7 +10,8 @@ import pytest
 from django.core.management import CommandError
 
 from annotation.models import Caption
-from crosslens_metrics.formats.recognition import RecognisedFile, recognise
+from crosslens_metrics.formats.recognised_files import RecognisedFile
+from crosslens_metrics.formats.recognition import recognise
 from research.inference.models import ModelCaption
 from research.scoring.models import Reference
 from tests.factories import make_collection, make_project

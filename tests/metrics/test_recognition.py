@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from crosslens_metrics.formats.caption_rows import CaptionRow, given_texts
-from crosslens_metrics.formats.recognition import RecognisedFile, captions_of, recognise
+from crosslens_metrics.formats.recognised_files import RecognisedFile, RecognisedFiles
+from crosslens_metrics.formats.recognition import captions_of, recognise
 
 TWO = ["A red hill.", "A hill under a blue sky."]
 COCO = {
@@ -40,6 +41,11 @@ def lines(*values: Any) -> str:
 def only(path: Path, **options: Any) -> RecognisedFile:
     [file] = recognise([path], **options).files
     return file
+
+
+def matched(seen: RecognisedFiles, file: RecognisedFile) -> int:
+    """How many of the images that a file names came with the files."""
+    return sum(seen.images.first(*names) is not None for names in file.images)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +242,7 @@ def test_archives_and_folders_match_their_captions_to_their_images(tmp_path: Pat
             shard.addfile(member, io.BytesIO(content))
     looked = recognise([tmp_path / "z.zip", tmp_path / "00000.tar"])
     assert looked.files[-1].captions == 2
-    assert [(file.kind, file.layout, len(file.images), looked.matched(file)) for file in looked.files] == [
+    assert [(file.kind, file.layout, len(file.images), matched(looked, file)) for file in looked.files] == [
         ("images", "ZIP of images", 1, 1),
         ("captions", f"{HUGGING_FACE} (CSV)", 2, 1),
         ("images", "WebDataset", 2, 2),
@@ -260,7 +266,7 @@ def test_images_are_named_as_their_manifest_names_them(tmp_path: Path) -> None:
     (tmp_path / "boats" / "manifest.csv").write_text("file,key\na.jpg,k1\ngone.jpg,k2\n")
     (tmp_path / "en.jsonl").write_text('{"image": "k1", "caption": "x"}\n{"image": "b.jpg", "caption": "y"}\n')
     looked = recognise([tmp_path / "boats", tmp_path / "en.jsonl"])
-    assert [(len(file.images), looked.matched(file)) for file in looked.files] == [(1, 1), (2, 1)]
+    assert [(len(file.images), matched(looked, file)) for file in looked.files] == [(1, 1), (2, 1)]
     assert {reason.split(".")[0]: about for reason, about in looked.files[0].problems.items()} == {
         "There is no such file next to the manifest": (1, "gone.jpg"),
         "The manifest does not name this file": (1, "b.jpg"),
@@ -341,7 +347,7 @@ def test_equal_names_of_images_in_splits_are_those_of_their_own_folder(tmp_path:
     seen = recognise([tmp_path])
     named = [names for file in seen.files if file.layout.startswith(HUGGING_FACE) for names in file.images]
     assert named == [("test/0001.jpg", "0001.jpg"), ("train/0001.jpg", "0001.jpg")]
-    assert [seen.matched(file) for file in seen.files[1:]] == [1, 1]
+    assert [matched(seen, file) for file in seen.files[1:]] == [1, 1]
 
 
 def test_what_is_left_out_of_a_folder_is_named(tmp_path: Path) -> None:
@@ -402,7 +408,7 @@ def test_captions_of_images_by_address(tmp_path: Path, name: str, text: str, lay
     for image in ("b1.jpg", "b2.jpg"):
         (tmp_path / image).write_bytes(b"")
     seen = recognise([tmp_path / name, tmp_path / "b1.jpg", tmp_path / "b2.jpg"])
-    assert (seen.files[0].layout, seen.matched(seen.files[0])) == (layout, images)
+    assert (seen.files[0].layout, matched(seen, seen.files[0])) == (layout, images)
 
 
 def test_settings_are_not_taken_for_captions(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ from config import ROOT
 from core.images.models import Collection
 from core.people.models import Membership, Project, Role
 from core.people.services.tokens import make_token
-from crosslens_metrics.formats.recognition import REFERENCES
+from crosslens_metrics.formats.recognised_files import REFERENCES
 from office.imports.services.file_imports import import_local
 from office.imports.services.previews import ImportWish, PreviewedFile, gaps_of, preview
 from office.imports.services.undoing import undo_at_once

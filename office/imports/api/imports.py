@@ -33,7 +33,7 @@ from core.people.api.views import person_asking
 from core.people.permissions import READERS, project_for
 from core.people.requests import csv_download
 from crosslens_metrics.formats.problems import LineError
-from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, REFERENCES
+from crosslens_metrics.formats.recognised_files import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, REFERENCES
 from crosslens_metrics.formats.table_parts import ALL_PARTS
 from gapgame.rules.item_sources import CHOICE_LIMITS, ItemChoice
 from office.imports.permissions import file_import_for, file_imports_of

@@ -17,7 +17,7 @@ from core.images.selectors.filters import MAX_LICENCES, images_of_names
 from core.images.services.sources import ImportEntry, plan_of_path, said_beside
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileRefusedError
-from crosslens_metrics.formats.recognition import RecognisedFile, RecognisedFiles
+from crosslens_metrics.formats.recognised_files import RecognisedFile, RecognisedFiles
 from crosslens_metrics.formats.table_parts import FileKind
 
 

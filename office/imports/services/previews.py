@@ -17,8 +17,9 @@ from core.images.permissions import collections_in, may_change
 from core.languages.models import Language
 from core.people.models import Project, Role, User
 from core.people.permissions import READERS, has_role
+from crosslens_metrics.formats.file_names import language_in_name, model_in_name
 from crosslens_metrics.formats.problems import FileRefusedError
-from crosslens_metrics.formats.recognition import (
+from crosslens_metrics.formats.recognised_files import (
     BY_PEOPLE,
     CAPTIONS_BY_PEOPLE,
     MODEL_CAPTIONS,
@@ -27,10 +28,8 @@ from crosslens_metrics.formats.recognition import (
     UNKNOWN_LANGUAGE,
     RecognisedFile,
     RecognisedFiles,
-    language_in_name,
-    model_in_name,
-    recognise,
 )
+from crosslens_metrics.formats.recognition import recognise
 from crosslens_metrics.formats.table_parts import FileKind
 from gapgame.formats.sources import is_corpus, is_layout
 from gapgame.models import ItemSet

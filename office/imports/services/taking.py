@@ -25,15 +25,14 @@ from crosslens_metrics.formats.caption_rows import CaptionRow, given_texts
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.opening import KEPT_IN_MEMORY_BYTES
 from crosslens_metrics.formats.problems import LineError
-from crosslens_metrics.formats.recognition import (
+from crosslens_metrics.formats.recognised_files import (
     BY_MODELS,
     CAPTIONS_BY_PEOPLE,
     REFERENCES,
     UNKNOWN_KIND,
     RecognisedFile,
-    captions_of,
-    sentence_rows,
 )
+from crosslens_metrics.formats.recognition import captions_of, sentence_rows
 from crosslens_metrics.formats.table_parts import FileKind
 from crosslens_metrics.formats.xm3600 import KEY, LAYOUT_NAME
 from gapgame.models import ItemSet

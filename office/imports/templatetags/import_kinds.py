@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from django import template
 from django.utils.translation import gettext_lazy as _
 
-from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, REFERENCES
+from crosslens_metrics.formats.recognised_files import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, REFERENCES
 from crosslens_metrics.formats.table_parts import FileKind
 
 KINDS = {

@@ -22,8 +22,10 @@ from core.images.services.imports import Opener, run_local_file, unexpected_erro
 from core.languages.models import Language
 from core.people.models import Project, User
 from crosslens_metrics.formats.caption_rows import CaptionRow
+from crosslens_metrics.formats.counted_captions import differing_captions
 from crosslens_metrics.formats.problems import LineError
-from crosslens_metrics.formats.recognition import CaptionPlace, captions_of, differing_captions
+from crosslens_metrics.formats.recognised_files import CaptionPlace
+from crosslens_metrics.formats.recognition import captions_of
 from crosslens_metrics.formats.records import count_lines
 from research.inference.models import CaptioningModel, ModelCaption
 from research.inference.permissions import may_steer, models_in

@@ -32,7 +32,7 @@ from core.people.models import Project, User
 from core.people.services import audit_log
 from crosslens_metrics.formats.opening import opened_text
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
-from crosslens_metrics.formats.recognition import RecognisedFile
+from crosslens_metrics.formats.recognised_files import RecognisedFile
 from geography.places import PointPlace
 from research.selection.formats.candidate_files import SeenTexts, candidate_lines, digest_of, sha256_of
 from research.selection.models import Candidate, CandidateList

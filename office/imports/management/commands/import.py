@@ -19,7 +19,7 @@ from core.images.tasks import ask_for_sizes
 from core.people.management.arguments import checked_text, language_of, project_of
 from core.people.permissions import usable_in
 from crosslens_metrics.commands.running import whole_number
-from crosslens_metrics.formats.recognition import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, REFERENCES
+from crosslens_metrics.formats.recognised_files import CAPTIONS_BY_PEOPLE, MODEL_CAPTIONS, REFERENCES
 from crosslens_metrics.formats.table_parts import ALL_PARTS, FileKind
 from gapgame.rules.item_sources import CHOICE_LIMITS, ItemChoice
 from office.imports.services.file_imports import import_local
