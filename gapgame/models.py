@@ -293,7 +293,8 @@ class SkipReason(models.TextChoices):
 class Turn(models.Model):
     """One player on one item. `seed` orders the images, so that their order is always the same.
 
-    `shown_at` is when the sentence or hint that the next guess answers was sent.
+    `shown_at` is when the sentence or hint that the next guess answers was shown. `fetched_at` is when the player's
+    device got the sentence ahead, which opens nothing; `opened_at` is when it was shown, and never before that.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -305,6 +306,7 @@ class Turn(models.Model):
     outcome = models.CharField(max_length=9, choices=TurnOutcome.choices, default=TurnOutcome.WAITING)
     attempts_made = models.PositiveSmallIntegerField(default=0)
     score = models.PositiveIntegerField(default=0, help_text="millionths of a point")
+    fetched_at = models.DateTimeField(null=True, blank=True)
     opened_at = models.DateTimeField(null=True, blank=True)
     shown_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)

@@ -19,6 +19,7 @@ urlpatterns = [
     path("game/<slug:slug>/me/", play.player_edit, name="player-edit"),
     path("game/<slug:slug>/batch/", play.batch_take, name="batch-take"),
     path("game/<slug:slug>/next/", play.turn_open, name="turn-open"),
+    path("game/<slug:slug>/ahead/", play.turn_fetch, name="turn-fetch"),
     path("game/<slug:slug>/turns/", play.turn_list, name="turn-list"),
     path("game/<slug:slug>/leaderboard/", play.leaderboard_show, name="leaderboard-show"),
     path("game/<slug:slug>/rules/", play.rules_show, name="rules-show"),

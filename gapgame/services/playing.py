@@ -136,24 +136,53 @@ def _draw(player: Player, language: str, size: int, rng: Random) -> list[int]:
     return drawn
 
 
-def open_turn(*, player_id: int, user: User, now: datetime) -> Turn | None:
+def open_turn(
+    *, player_id: int, user: User, now: datetime, shown: UUID | None = None, shown_for: timedelta = timedelta(0)
+) -> Turn | None:
     """Return the turn in progress, or open the next sentence of the batch; None when the batch is done.
+
+    `shown` is the turn that the player's device got ahead and has shown for `shown_for`: it is believed as far back as
+    the moment of the fetch.
 
     Raises NotPlayingError.
     """
     with transaction.atomic():
-        player = _locked_player(player_id, user)
-        if not may_play(user, player.season, now):
-            raise NotPlayingError
-        turns = Turn.objects.filter(player=player, outcome__in=UNFINISHED).select_related("item__language")
-        # Alphabetically, "open" comes before "waiting".
-        turn = turns.order_by("outcome", "batch__number", "position").first()
-        if turn is None:
-            return None
-        turn.player = player
-        if turn.outcome == TurnOutcome.WAITING:
-            turn.outcome, turn.opened_at, turn.shown_at = TurnOutcome.OPEN, now, now
+        turn = _next_turn(player_id, user, now)
+        if turn is not None and turn.outcome == TurnOutcome.WAITING:
+            opened_at = now
+            if turn.pk == shown and turn.fetched_at is not None:
+                opened_at -= min(shown_for, max(now - turn.fetched_at, timedelta(0)))
+            turn.outcome, turn.opened_at, turn.shown_at = TurnOutcome.OPEN, opened_at, opened_at
             turn.save(update_fields=["outcome", "opened_at", "shown_at"])
+    return turn
+
+
+def fetch_turn(*, player_id: int, user: User, now: datetime) -> Turn | None:
+    """Return the next sentence, for the player's device to keep until it is wanted. It goes on waiting.
+
+    None while a turn is in progress, and when the batch is done.
+
+    Raises NotPlayingError.
+    """
+    with transaction.atomic():
+        turn = _next_turn(player_id, user, now)
+        if turn is None or turn.outcome != TurnOutcome.WAITING:
+            return None
+        if turn.fetched_at is None:
+            turn.fetched_at = now
+            turn.save(update_fields=["fetched_at"])
+    return turn
+
+
+def _next_turn(player_id: int, user: User, now: datetime) -> Turn | None:
+    player = _locked_player(player_id, user)
+    if not may_play(user, player.season, now):
+        raise NotPlayingError
+    turns = Turn.objects.filter(player=player, outcome__in=UNFINISHED).select_related("item__language")
+    # Alphabetically, "open" comes before "waiting".
+    turn = turns.order_by("outcome", "batch__number", "position").first()
+    if turn is not None:
+        turn.player = player
     return turn
 
 

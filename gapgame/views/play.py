@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from random import Random, SystemRandom
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -15,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from core.images.services.file_storage import read_size
-from core.people.requests import is_htmx, keep_typed, take_typed, user_of
+from core.people.requests import is_htmx, keep_typed, number_in, take_typed, user_of
 from gapgame.models import SeasonLanguage, SkipReason, Turn, TurnOutcome
 from gapgame.permissions import player_for, season_to_play, seasons_open_to, turn_for, turn_shown_to
 from gapgame.rules.play import MAX_GUESS_CHARACTERS, MIN_PAUSE, TurnScriptRule
@@ -30,6 +31,8 @@ from gapgame.tasks import ask_for_closing
 RNG: Random = SystemRandom()
 RETRY_AFTER_S = 5
 TURNS_PER_PAGE = 20
+MAX_SHOWN_MS = 10**9
+"""Eleven days: no page stays open for longer."""
 
 
 @require_POST
@@ -52,6 +55,19 @@ def batch_take(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def turn_open(request: HttpRequest, slug: str) -> HttpResponse:
     return _next(request, slug)
+
+
+@require_POST
+def turn_fetch(request: HttpRequest, slug: str) -> HttpResponse:
+    """Send the page's script the next sentence, to show when it is wanted; nothing while there is none."""
+    player_id = player_for(user_of(request), slug).pk
+    if not is_htmx(request):
+        return _to_season(request, slug)
+    try:
+        turn = playing.fetch_turn(player_id=player_id, user=user_of(request), now=timezone.now())
+    except playing.NotPlayingError:
+        turn = None
+    return _show(request, turn) if turn else HttpResponse(status=204)
 
 
 @require_safe
@@ -102,14 +118,29 @@ def turn_skip(request: HttpRequest, turn_id: UUID) -> HttpResponse:
 
 
 def _next(request: HttpRequest, slug: str) -> HttpResponse:
+    """Open the next sentence and show it, unless the page shows it already, as it was fetched ahead."""
     player_id = player_for(user_of(request), slug).pk
+    shown, shown_for = _shown(request.POST)
     try:
-        turn = playing.open_turn(player_id=player_id, user=user_of(request), now=timezone.now())
+        turn = playing.open_turn(
+            player_id=player_id, user=user_of(request), now=timezone.now(), shown=shown, shown_for=shown_for
+        )
     except playing.NotPlayingError:
         return _not_playing(request, slug)
     if turn is None:
         return _to_season(request, slug)
+    if turn.pk == shown and not turn.attempts_made:
+        return HttpResponse(status=204)
     return _show(request, turn) if is_htmx(request) else redirect("gapgame:turn-show", turn.pk)
+
+
+def _shown(sent: QueryDict) -> tuple[UUID | None, timedelta]:
+    """Return the turn that the page shows already, and for how long it says it has."""
+    try:
+        shown = UUID(sent.get("shown", ""))
+    except ValueError:
+        return None, timedelta(0)
+    return shown, timedelta(milliseconds=min(number_in(sent, "shown_ms") or 0, MAX_SHOWN_MS))
 
 
 def _changed(request: HttpRequest, turn_id: UUID) -> HttpResponse:

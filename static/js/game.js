@@ -23,6 +23,10 @@ const texts = root.dataset;
 
 let isBusy = false;
 let sentWord = null;
+// The next sentence, asked for while the result of this one is read; and the one on screen that the server was not told of yet.
+let ahead = null;
+let shown = null;
+let telling = null;
 let scoringTries = 0;
 
 const part = (name) => turn.querySelector(`[data-part="${name}"]`);
@@ -69,12 +73,59 @@ async function submit(form) {
   if (isBusy) return;
   isBusy = true;
   turn.setAttribute("aria-busy", "true");
+  const { url } = turn.dataset;
   const fields = new FormData(form);
-  const answer = await askOn(form.action, fields);
+  if (shown) await (telling ?? tell());
+  // Another turn may have come instead, or no answer: then this is not sent.
+  const answer = turn.dataset.url === url && !shown ? await askOn(form.action, fields) : null;
   isBusy = false;
   turn.removeAttribute("aria-busy");
+  if (!answer) return;
   say("");
   receive(answer);
+}
+
+/** Ask for the next sentence: it waits on the server until it is told that it is shown. */
+async function fetchAhead() {
+  const { status, html } = await ask(nextForm.dataset.ahead, {});
+  const fresh = status === 200 && new DOMParser().parseFromString(html, "text/html").getElementById("turn");
+  return fresh ? { turn: fresh, at: performance.now() } : null;
+}
+
+/** Show the next sentence at once if this device has it, and tell the server; else ask for it. */
+async function goOn() {
+  isBusy = true;
+  turn.setAttribute("aria-busy", "true");
+  const next = await ahead;
+  isBusy = false;
+  turn.removeAttribute("aria-busy");
+  ahead = null;
+  if (!next) return submit(nextForm);
+  next.turn.dataset.leftS = Math.max(0, Math.round(next.turn.dataset.leftS - (performance.now() - next.at) / 1000));
+  shown = { url: next.turn.dataset.url, at: performance.now() };
+  adopt(next.turn, { isAhead: true });
+  tell();
+}
+
+/** Tell the server which sentence is shown and since when; the answer is nothing, or the turn that is on by now. */
+function tell() {
+  const { url, at } = shown;
+  const fields = {
+    shown: url.split("/").at(-2),
+    get shown_ms() {
+      return Math.round(performance.now() - at);
+    },
+  };
+  telling = askOn(nextForm.action, fields).then((answer) => {
+    telling = null;
+    say("");
+    if (answer.status === 204) {
+      shown = null;
+      return history.replaceState(null, "", url);
+    }
+    receive(answer);
+  });
+  return telling;
 }
 
 function receive({ status, isMoved, location: elsewhere, html }) {
@@ -111,7 +162,7 @@ function say(text) {
 }
 
 // The new state takes the place of the old part by part: the field stays, and with it the keyboard of a phone.
-function adopt(fresh, { keepsWord = false } = {}) {
+function adopt(fresh, { keepsWord = false, isAhead = false } = {}) {
   const before = { ...turn.dataset, total: Number(total()?.dataset.total ?? 0) };
   const isNew = fresh.dataset.url !== turn.dataset.url;
   const focused = document.activeElement;
@@ -134,7 +185,11 @@ function adopt(fresh, { keepsWord = false } = {}) {
     input.value = "";
     forgetDraft();
   }
-  if (isNew) history.replaceState(null, "", turn.dataset.url);
+  // The address of a sentence fetched ahead shows nothing before the server knows that it is shown.
+  if (!isAhead) {
+    shown = null;
+    history.replaceState(null, "", turn.dataset.url);
+  }
   begin();
   if (focused?.closest("[data-skip]") && focused.isConnected) focused.focus({ preventScroll: true });
   else place({ isNew, isOver: before.state === "open" && !isOpen(), isWordBack: keepsWord && !hasTypedOn });
@@ -220,6 +275,7 @@ function begin() {
   }
   if (isOpen()) countdown.set(Number(turn.dataset.leftS));
   else countdown.stop();
+  if (!isOpen() && !nextForm.hidden) ahead ??= fetchAhead().catch(() => null);
   if (turn.dataset.state === "stopped" && scoringTries++ < SCORING_TRIES) setTimeout(refresh, SCORING_MS);
 }
 
@@ -273,6 +329,7 @@ root.addEventListener("submit", (event) => {
     input.select();
   }
   sentWord = input.value;
+  if (event.target === nextForm) return goOn();
   if (event.target === guessForm) showSent(sentWord);
   submit(event.target);
 });

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -161,6 +162,53 @@ def test_without_a_connection_the_word_is_kept_and_sent_once(table: Table, page:
     expect(guesses(page)).to_have_count(1)
     expect(page.locator("[data-state-line]")).to_be_empty()
     assert Attempt.objects.count() == 1
+
+
+def find_with_next_ahead(table: Table) -> None:
+    """Find the word, and be there when the device has the next sentence."""
+    with table.page.expect_response("**/ahead/") as fetched:
+        table.guess("cat")
+    fetched.value.finished()
+
+
+def test_without_a_connection_the_next_sentence_is_there_and_its_guess_is_sent_once(
+    table: Table, page: Page, context: BrowserContext
+) -> None:
+    find_with_next_ahead(table)
+    context.set_offline(True)
+    table.go_on()
+    expect(page.locator("#turn h1")).to_have_text("Sentence 2 of 5")
+    expect(page.locator("[data-state-line]")).to_contain_text("You are offline")
+    page.keyboard.type("dog")
+    page.keyboard.press("Enter")
+    assert outcomes(table)[:2] == ["attempt_1", "waiting"]
+    context.set_offline(False)
+    expect(guesses(page)).to_contain_text(["dog"])
+    expect(page).to_have_url(re.compile(f"/{table.turn().pk}/$"))
+    assert outcomes(table)[:3] == ["attempt_1", "open", "waiting"]
+    assert Attempt.objects.count() == 2
+
+
+@pytest.mark.long(reason="one more way of a page that other tests drive")
+def test_a_sentence_fetched_by_two_tabs_is_one_turn_and_the_later_tab_is_shown_how_far_it_is(
+    table: Table, page: Page, context: BrowserContext
+) -> None:
+    find_with_next_ahead(table)
+    other = Table(table.address, table.player, context.new_page())
+    with other.page.expect_response("**/ahead/") as fetched:
+        other.page.goto(page.url)
+    fetched.value.finished()
+    other.go_on()
+    other.guess("dog")
+    table.go_on()
+    expect(guesses(page)).to_contain_text(["dog"])
+    expect(page.locator("#turn h1")).to_have_text("Sentence 2 of 5")
+    find_with_next_ahead(table)
+    assert outcomes(table)[:3] == ["attempt_1", "attempt_2", "waiting"]
+    # What was fetched and never shown is the next one after a reload as well.
+    page.reload()
+    table.go_on()
+    expect(page.locator("#turn h1")).to_have_text("Sentence 3 of 5")
 
 
 @contextmanager

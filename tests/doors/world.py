@@ -260,8 +260,8 @@ def make_world(media: Path) -> World:
 
 
 PLAYERS = (
-    *("season-show", "season-join", "player-edit", "batch-take", "turn-open", "turn-list"),
-    *("leaderboard-show", "rules-show"),
+    *("season-show", "season-join", "player-edit", "batch-take", "turn-open", "turn-fetch"),
+    *("turn-list", "leaderboard-show", "rules-show"),
 )
 
 

@@ -179,6 +179,40 @@ def test_a_batch_is_played_to_its_end_in_turns_that_are_opened_once(player):
     assert Turn.objects.get(outcome=TurnOutcome.OPEN).opened_at == NOW
 
 
+def fetch(player: Player, now=NOW) -> Turn | None:
+    return playing.fetch_turn(player_id=player.pk, user=player.user, now=now)
+
+
+def test_a_sentence_fetched_ahead_goes_on_waiting_and_is_the_next_one(turn, player):
+    assert fetch(player) is None
+    guess(turn, 1, "cat")
+    fetched = fetch(player, NOW + MINUTE)
+    # As another tab does; and a guess, which is for turns that are opened.
+    assert fetch(player, NOW + 2 * MINUTE) == fetched
+    with pytest.raises(playing.StaleTurnError):
+        guess(fetched, 1, "cat")
+    fetched.refresh_from_db()
+    assert (fetched.outcome, fetched.opened_at, fetched.fetched_at) == (TurnOutcome.WAITING, None, NOW + MINUTE)
+    with pytest.raises(playing.UnfinishedBatchError):
+        take(player)
+    close_season(season_id=player.season_id, now=player.season.ends_at + GRACE)
+    assert Turn.objects.get(pk=fetched.pk).outcome == TurnOutcome.WAITING
+    assert Player.objects.get(pk=player.pk).turns == 1
+
+
+@pytest.mark.parametrize(("shown_for_s", "opened_after_s"), [(0, 60), (20, 40), (3600, 0)])
+def test_the_time_of_a_turn_runs_from_when_it_is_shown_after_its_fetch(turn, player, shown_for_s, opened_after_s):
+    guess(turn, 1, "cat")
+    fetched, now = fetch(player, NOW + MINUTE), NOW + 2 * MINUTE
+    about: dict[str, Any] = {"player_id": player.pk, "user": player.user, "shown_for": timedelta(seconds=shown_for_s)}
+    opened = playing.open_turn(**about, shown=fetched.pk, now=now)
+    started_at = NOW + MINUTE + timedelta(seconds=opened_after_s)
+    assert (opened, opened.opened_at, opened.shown_at) == (fetched, started_at, started_at)
+    # Of another turn it says nothing.
+    guess(opened, 1, "cat", now=now + PAUSE)
+    assert playing.open_turn(**about, shown=fetched.pk, now=now + MINUTE).opened_at == now + MINUTE
+
+
 def test_a_sentence_that_is_switched_off_is_not_drawn(player):
     GapItem.objects.exclude(pk=GapItem.objects.first().pk).update(is_used=False)
     assert take(player).all_turns.count() == 1

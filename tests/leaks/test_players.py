@@ -7,6 +7,7 @@ players have other totals on the same side of the player's own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -34,7 +35,7 @@ from tests.factories import make_image, make_item, make_player, make_season, mak
 from tests.leaks import coordinates
 from tests.leaks.addresses import GUESSED
 from tests.leaks.annotators import make_sizes
-from tests.leaks.answers import Secrets
+from tests.leaks.answers import TOKEN, Secrets
 from tests.leaks.walk import EVERY_ROUTE, Extent, Walk, extent_for
 from tests.tiers import some
 
@@ -84,8 +85,8 @@ class World:
         told = Turn.objects.filter(player=self.player, outcome__in=["attempt_1", "failed"]).values("item")
         secret = GapItem.objects.exclude(pk__in=told)
         secret.update(word=LONGER, sense=["other.n.01", "more.n.02"], split=(F("split") + 1) % 5)
-        opened = Turn.objects.filter(player=self.player, opened_at__isnull=False).values("item")
-        secret.exclude(pk__in=opened).update(before="Quite another ", after=", and longer than it was.")
+        sent = Turn.objects.filter(player=self.player).exclude(opened_at=None, fetched_at=None).values("item")
+        secret.exclude(pk__in=sent).update(before="Quite another ", after=", and longer than it was.")
         seen = Turn.objects.filter(player=self.player, attempts_made__gte=2).values("item")
         image = Image.objects.get(title=SPARE)
         ItemImage.objects.bulk_create(
@@ -239,6 +240,37 @@ def test_nothing_gives_the_word_away_to_a_player(
     assert ("gapgame:image-show" in walk.reached()) >= (stand in shown)
     of_managers = {"gapgame:season-manage", "gapgame:item-set-show", "exports:export-show", "gapgame:game-report"}
     assert not {*of_managers, "gapgame:leaderboard-show", "gapgame:player-list"} & walk.reached()
+
+
+def _without_the_moment(page: bytes) -> bytes:
+    return re.sub(rb'data-left-s="\d+"', b"", TOKEN.sub(b"#", page))
+
+
+def test_a_sentence_fetched_ahead_is_itself_and_nothing_else_and_its_turn_is_closed(
+    world: World, client: Client
+) -> None:
+    client.force_login(world.user)
+    in_place: dict[str, Any] = {"headers": {"HX-Request": "true"}}
+    ahead = reverse("gapgame:turn-fetch", args=[world.season.slug])
+    assert client.post(ahead, **in_place).status_code == 204
+    world.guess("dog", "car", "tree")
+    first = client.post(ahead, **in_place)
+    turn = Turn.objects.get(player=world.player, fetched_at__isnull=False)
+    text = first.content.decode()
+    assert turn.item.before in text
+    assert world.secrets().found_in(f"{first.headers}{text}") == []
+    world.change()
+    again = client.post(ahead, **in_place)
+    assert _without_the_moment(again.content) == _without_the_moment(first.content)
+    assert "<img" not in text
+    images = [image_address(turn, entry.image, timezone.now()) for entry in turn.item.images.all()]
+    for address in [reverse("gapgame:turn-show", args=[turn.pk]), *images]:
+        assert client.get(address).status_code == 404
+    guess = {"number": "1", "guess": WORD}
+    assert client.post(reverse("gapgame:guess-make", args=[turn.pk]), guess, **in_place).status_code == 404
+    on = reverse("gapgame:turn-open", args=[world.season.slug])
+    assert client.post(on, {"shown": turn.pk, "shown_ms": "9" * 18}, **in_place).status_code == 204
+    assert client.get(reverse("gapgame:turn-show", args=[turn.pk])).status_code == 200
 
 
 def test_when_the_turn_is_over_the_word_and_the_credits_are_told(world: World, client: Client) -> None:
