@@ -39,6 +39,13 @@ PUT_ON_DISK = """([key, kept]) => new Promise((resolve) => {
         writing.oncomplete = resolve;
     };
 })"""
+# A text is shown as kept once it is asked to be written.
+CONFIRMED_ON_DISK = """new Promise((resolve) => {
+    indexedDB.open("crosslens", 1).onsuccess = ({ target }) => {
+        const all = target.result.transaction("kept").objectStore("kept").getAll();
+        all.onsuccess = () => resolve(all.result.filter((kept) => JSON.parse(kept).confirms).length);
+    };
+})"""
 # As on a phone that has much else to do after a crash.
 SLOW_DISK = """
     const { open } = IDBFactory.prototype;
@@ -106,13 +113,14 @@ def test_a_batch_is_written_with_no_network_at_all_and_the_browser_crashes(phone
         assert page.url == writing(phone, batch, position)
         page.fill("#text", f"కుర్చీ మీద పిల్లి {position}")
         expect(page.locator("[data-state]").first).to_have_text("Offline, kept on this device")
-        assert page.evaluate("document.querySelector('#zoom-link img').naturalWidth") > 0, "the image is kept"
+        expect(page.locator("#zoom-link img"), "the image is kept").not_to_have_js_property("naturalWidth", 0)
         page.get_by_role("button", name="Next image").tap()
         page.wait_for_url(writing(phone, batch, position + 1))
     expect(page.locator(".steps .is-done")).to_have_count(3)
     assert page.evaluate("window.isThePageThatWasOpened && document.activeElement.id") == "text"
     assert texts(batch) == [""] * IMAGES
 
+    until(page, f"{CONFIRMED_ON_DISK}.then((count) => count === 3)")
     phone.kill()
     page = phone.page
     page.goto(writing(phone, batch, 4))
