@@ -49,13 +49,14 @@ def window(opened: Opener, profile: Profile, live_server: Any) -> Iterator[Windo
 def visit(browser: Browser, live_server: Any) -> Iterator[Visit]:
     """`visit(user, **options)`: a page in a context of Chromium of their own, which has these options, signed in.
 
-    Nothing moves, so that colours are those of the scheme as soon as that is another.
+    `None` is a visitor. Nothing moves, so that colours are those of the scheme as soon as that is another.
     """
     contexts: list[BrowserContext] = []
 
-    def visit(user: User, **options: Any) -> Page:
+    def visit(user: User | None, **options: Any) -> Page:
         contexts.append(browser.new_context(**{"base_url": live_server.url, "reduced_motion": "reduce"} | options))
-        sign_in(contexts[-1], user, live_server.url)
+        if user:
+            sign_in(contexts[-1], user, live_server.url)
         return contexts[-1].new_page()
 
     yield visit

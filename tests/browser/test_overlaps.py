@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import resolve
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from annotation.services import verification
-from core.languages.rules.page_languages import PAGE_LANGUAGES
+from core.languages.rules.page_languages import PAGE_LANGUAGES, is_page_of_work
+from core.people.models import User
 from gapgame.models import Player
 from tests.annotation.submitting import submit_captions
 from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification
 from tests.browser import gaming, judging
 from tests.browser.annotator import make_images, open_writing, sign_in, take_batch
+from tests.browser.conftest import Visit
+from tests.clients import client_of
+from tests.doors.asking import ours
+from tests.doors.world import World, make_world
 from tests.factories import make_annotator, make_round
+from tests.leaks.addresses import GUESSED
 from tests.tiers import some
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -188,4 +198,44 @@ def test_nothing_is_wider_than_a_phone_and_no_label_breaks_inside_a_word(
             looked_at = page.evaluate(TOO_LONG)
             assert looked_at["labels"]
             found |= {(work.__name__, language): looked_at["found"]} if looked_at["found"] else {}
+    assert found == {}
+
+
+def pages_of_work(world: World) -> dict[str, User | None]:
+    """Each page of work that there is, with one of those who can open it; visitors are nobody."""
+    seen: dict[str, User | None] = {}
+    for person in [*world.insiders[1:], world.insiders[0], None]:
+        client = client_of(person) if person else Client()
+        client.raise_request_exception = False
+        for route in ours():
+            for address in route.addresses({**GUESSED, **world.known}):
+                view = resolve(address).func
+                module = getattr(view, "view_class", view).__module__
+                if address in seen or hasattr(view, "cls") or not is_page_of_work(module, route.name):
+                    continue
+                answer = client.get(address)
+                if answer.status_code == 200 and answer.headers["Content-Type"].startswith("text/html"):
+                    seen[address] = person
+    # Everybody has these; theirs say more.
+    rater, player = world.insiders[-2:]
+    return seen | {"/compare/": rater, "/game/": player}
+
+
+@pytest.mark.long(reason="the same look at the pages around the work, with fewer words")
+def test_no_page_of_work_is_wider_than_a_phone_and_none_breaks_a_label_inside_a_word(
+    visit: Visit, media: Path, live_server: Any
+) -> None:
+    world = make_world(media)
+    pages = pages_of_work(world)
+    assert len(pages) > 60, pages
+    found: dict[tuple[str, str], list[str]] = {}
+    for person in dict.fromkeys(pages.values()):
+        page = visit(person, viewport={"width": PHONE_WIDTH, "height": 740})
+        for language, address in product(FEW, [one for one, whose in pages.items() if whose == person]):
+            page.context.add_cookies([{"name": "django_language", "value": language, "url": live_server.url}])
+            page.goto(address)
+            assert page.locator("html").get_attribute("lang") == language, address
+            page.evaluate("document.querySelectorAll('main details').forEach((one) => { one.open = true; })")
+            looked_at = page.evaluate(TOO_LONG)
+            found |= {(address, language): looked_at["found"]} if looked_at["found"] else {}
     assert found == {}
