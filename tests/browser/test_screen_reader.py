@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from playwright.sync_api import BrowserContext, CDPSession, Page, expect
 
 from annotation.models import CaptionItem, Stage
+from gapgame.services import playing
+from tests.browser import gaming, judging
 from tests.browser.annotator import AWAKE, make_images, sign_in, take_batch
 from tests.browser.desk import Desk
 from tests.factories import make_annotator, make_round
@@ -23,8 +26,10 @@ LISTEN = """
   new MutationObserver((changes) => {
     const parts = changes.flatMap(({ target, addedNodes }) => [target, ...addedNodes]);
     const regions = parts.map((part) => (part.nodeType === 1 ? part : part.parentElement)?.closest(LIVE));
-    for (const region of new Set(regions))
-      if (region?.checkVisibility() && region.textContent.trim()) heard.push(region.textContent.trim());
+    for (const region of new Set(regions)) {
+      const text = region?.textContent.trim().replace(/\\s+/g, " ");
+      if (text && region.checkVisibility()) heard.push(text);
+    }
   }).observe(document, { childList: true, characterData: true, subtree: true });
 """
 NAMED = {"button", "link", "textbox", "radio", "checkbox", "progressbar", "image", "dialog", "navigation"}
@@ -58,6 +63,9 @@ class Reader:
         assert len(headings) == 1
         assert [node["role"] for node in nodes].count("main") == 1
         assert [node["role"] for node in nodes if node["role"].lower() in NAMED and not node["name"].strip()] == []
+
+    def names(self, role: str) -> list[str]:
+        return [str(node["name"]) for node in self.nodes() if node["role"] == role]
 
     def tab_to(self, role: str, name: str) -> dict[str, Any]:
         for _press in range(40):
@@ -133,3 +141,59 @@ def test_a_batch_is_rated_written_and_submitted_by_keyboard_and_by_what_is_said(
     expect(page.get_by_role("heading", level=1)).to_have_text("Submitted. Thank you!")
     desk.batch.refresh_from_db()
     assert desk.batch.stage == Stage.SUBMITTED
+
+
+@pytest.mark.long(reason="a whole way, whose steps have tests of their own")
+def test_a_batch_of_pairs_is_judged_by_keyboard_and_by_what_is_said(live_server: Any, page: Page) -> None:
+    reader = Reader(page)
+    desk = judging.sit_down(page, judging.make_pairs(SIZE), live_server.url, "ria")
+    for number in range(1, SIZE + 1):
+        reader.check()
+        assert reader.names("region") == ["Left", "Right"]
+        assert "Your answer" in reader.names("group")
+        if number > 1:
+            assert reader.focused()["name"] == "Which caption describes it better?"
+        page.locator(AWAKE).wait_for()
+        if number == SIZE:
+            reader.tab_to("button", "^Undo the last answer$")
+            page.keyboard.press("Enter")
+            reader.hears(f"Your last answer was undone. Answer again. Pair {number - 1} of {SIZE}")
+            page.locator(AWAKE).wait_for()
+            reader.tab_to("button", "^Right is better$")
+            page.keyboard.press("Enter")
+            reader.hears(f"Pair {number} of {SIZE}")
+            page.locator(AWAKE).wait_for()
+        reader.tab_to("button", "^Left is much better$")
+        page.keyboard.press("Enter")
+        if number < SIZE:
+            reader.hears(f"Pair {number + 1} of {SIZE}")
+    expect(page.get_by_role("heading", level=1)).to_have_text("All judged. Thank you!")
+    reader.check()
+    assert desk.choices() == [3, -2, 3]
+
+
+@pytest.mark.long(reason="a whole way, whose steps have tests of their own")
+def test_turns_are_played_by_keyboard_and_by_what_is_said(
+    live_server: Any, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(playing, "MIN_PAUSE", timedelta(0))
+    reader = Reader(page)
+    gaming.sit_down(page, gaming.make_game(batch_size=2), live_server.url, "ana")
+    for number in (1, 2):
+        reader.check()
+        assert (reader.focused()["role"], reader.focused()["name"]) == ("textbox", "Your guess")
+        assert reader.focused()["description"].startswith("Guess 1 of 3")
+        page.keyboard.type("dog")
+        page.keyboard.press("Enter")
+        reader.hears("dog: closeness 80 of 100. 1 image is shown as a hint.")
+        reader.check()
+        page.keyboard.type("cat")
+        page.keyboard.press("Enter")
+        reader.hears("Correct! 90 points.")
+        assert reader.focused()["role"] == "button"
+        page.locator(AWAKE).wait_for()
+        page.keyboard.press("Enter")
+        if number == 1:
+            reader.hears("Sentence 2 of 2: ")
+    expect(page.get_by_role("heading", name="Batch 1 is done!")).to_be_visible()
+    reader.check()
