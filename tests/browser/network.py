@@ -1,9 +1,10 @@
-"""A network between a browser and the server that can be down: also service workers find nobody there."""
+"""A network between a browser and the server that can be down or slow, also for service workers."""
 
 from __future__ import annotations
 
 import socket
 import threading
+import time
 from contextlib import suppress
 from urllib.parse import urlsplit
 
@@ -11,7 +12,13 @@ CHUNK = 65_536
 
 
 class Network:
-    """Passes bytes on from a port of its own to the server at `address`, while it is up."""
+    """Passes bytes on from a port of its own to the server at `address`, while it is up.
+
+    `latency_s` is for there and back, `bytes_per_s` for each direction.
+    """
+
+    latency_s = 0.0
+    bytes_per_s = float("inf")
 
     def __init__(self, address: str) -> None:
         parts = urlsplit(address)
@@ -38,6 +45,12 @@ class Network:
         for one in [*self._open]:
             self._close(one)
 
+    def slow_down(self) -> None:
+        self.latency_s, self.bytes_per_s = 0.8, 6000.0
+
+    def speed_up(self) -> None:
+        self.latency_s = 0.0
+
     def _accept(self, listener: socket.socket) -> None:
         with suppress(OSError):
             while True:
@@ -50,6 +63,8 @@ class Network:
     def _pass_on(self, source: socket.socket, sink: socket.socket) -> None:
         with suppress(OSError):
             while part := source.recv(CHUNK):
+                if self.latency_s:
+                    time.sleep(self.latency_s / 2 + len(part) / self.bytes_per_s)
                 sink.sendall(part)
         for one in (source, sink):
             self._close(one)
