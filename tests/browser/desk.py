@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page, expect
 
 from annotation.models import CaptionBatch, CaptionItem
 from core.people.models import User
@@ -16,6 +16,10 @@ from tests.factories import make_annotator, make_round
 
 ENGLISH = "english caption"
 SAVED = re.compile("Saved")
+MARK = "window.isThePageThatWasOpened = true"
+IS_SAME_PAGE = "window.isThePageThatWasOpened === true"
+HAS_FOCUS = "document.activeElement.id === 'text'"
+CAT = "猫が寝ている"
 
 
 @dataclass
@@ -50,6 +54,26 @@ def writing(desk: Desk, page: Page) -> Desk:
     open_writing(desk.batch, desk.annotator)
     page.goto(desk.writing(1))
     return desk
+
+
+@pytest.fixture
+def turner(writing: Desk, page: Page) -> Desk:
+    page.evaluate(MARK)
+    return writing
+
+
+def expect_image(page: Page, desk: Desk, number: int, text: str = "") -> None:
+    page.wait_for_url(desk.writing(number))
+    expect(page).to_have_title(f"Image {number} of 4 · Crosslens")
+    expect(page.get_by_role("heading", level=1)).to_contain_text(f"{number} of 4")
+    expect(page.locator(".steps [aria-current=step]")).to_have_text(re.compile(f"Image {number}"))
+    expect(page.locator("#text")).to_have_value(text)
+    expect(page.locator("#zoom-link")).to_have_attribute("href", re.compile(image_of(desk, number)))
+    assert page.evaluate(IS_SAME_PAGE)
+
+
+def image_of(desk: Desk, number: int) -> str:
+    return str(desk.item(number).image.public_id)
 
 
 def state(page: Page) -> Any:
