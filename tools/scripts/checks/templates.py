@@ -56,7 +56,7 @@ def lines(path: Path, *, is_timed: bool) -> Iterator[TextFinding]:
 def dates(path: Path) -> Iterator[TextFinding]:
     for number, line in enumerate(text_of(path).splitlines(), start=1):
         if DATE_FORM.search(FOR_MACHINES.sub("", line)):
-            yield at(path, number, "a date in the form of one language", "use date_in_words, moment_in_words or time_in_words")
+            yield at(path, number, "a date in the form of one language", "use a filter of moments: …_in_words")
         if STOP_AFTER_TIME.search(line):
             yield at(path, number, "a full stop of one language after a time", "end the line, or use a message")
 
