@@ -113,7 +113,7 @@ def comparisons_start(request: Request, slug: str) -> Response:
             **about,
         )
     tasks.nudge_filling([one.pk for one in made])
-    body = {"results": _shown(made), "already": [language.pk for language in already]}
+    body = {"results": comparisons_shown(made), "already": [language.pk for language in already]}
     return started(body, "comparison", *(one.pk for one in made)) if made else Response(body)
 
 
@@ -217,10 +217,10 @@ def comparison_jobs(request: Request, pks: Sequence[int]) -> Iterator[JobReport]
 
 
 def _answer(request: Request, slug: str, comparison_id: int) -> Response:
-    return Response(_shown([comparison_for(person_asking(request), slug, comparison_id)])[0])
+    return Response(comparisons_shown([comparison_for(person_asking(request), slug, comparison_id)])[0])
 
 
-def _shown(comparisons: Sequence[Comparison]) -> Any:
+def comparisons_shown(comparisons: Sequence[Comparison]) -> Any:
     return ComparisonSerializer(progress_of(comparisons, now=timezone.now()), many=True).data
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from sxs_eval.api import comparisons, judgements, judging, metrics, quality, setting_up
+from sxs_eval.api import comparisons, judgements, judging, metrics, planning, quality, setting_up
 
 COMPARISONS = "projects/<slug:slug>/comparisons"
 BATCH = "work/comparing/batches/<uuid:batch_id>"
@@ -11,6 +11,8 @@ ONE = f"{COMPARISONS}/<int:comparison_id>"
 urlpatterns = [
     path(f"{COMPARISONS}/", setting_up.comparison_list_or_start, name="comparison-list"),
     path(f"{COMPARISONS}/results/", comparisons.results_show, name="results-show"),
+    path(f"{COMPARISONS}/plan/", planning.plan_propose, name="plan-propose"),
+    path(f"{COMPARISONS}/plan/start/", planning.plan_start, name="plan-start"),
     path(f"{ONE}/", setting_up.comparison_show_change_or_delete, name="comparison-show"),
     path(f"{ONE}/leave-out/", setting_up.comparison_leave_out, name="comparison-leave-out"),
     path(f"{ONE}/count/", setting_up.comparison_count, name="comparison-count"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
@@ -34,7 +34,11 @@ from sxs_eval.rules import planning
 from sxs_eval.rules.judging import GOLD_PERCENT, REPEAT_PERCENT
 from sxs_eval.rules.pace import JudgingPace
 from sxs_eval.rules.planning import EvaluationPlan, ProposedSession, SmallThresholds, plan_sessions
-from sxs_eval.selectors.planning import ComparisonSetting
+from sxs_eval.selectors.planning import ComparisonSetting, PlanRow, plan_rows, spread_of
+from sxs_eval.services.planning import ChosenPair
+
+if TYPE_CHECKING:
+    from sxs_eval.formats.designs import PlannedDesign
 
 MAX_PAIRS = 900
 """(ours) On one page: each has a checkbox, and a form with more than 1,000 fields is refused."""
@@ -274,8 +278,35 @@ class PlanForm(forms.Form):
         names = ("subset", "seed", "replication", "gold_percent", "repeat_percent")
         return ComparisonSetting(scale=given["scale"], images=given["only"], **{name: given[name] for name in names})
 
-    def chosen_by(self, session: ProposedSession) -> str:
-        """Return the metric that proposes a session; empty if it is proposed whatever its scores."""
+    def rows(self) -> list[PlanRow]:
+        return plan_rows(
+            self.plan.pairs,
+            project=self.project,
+            collection=self.cleaned_data["collection"],
+            setting=self.setting(),
+            pace_s=self.judging_pace().seconds,
+        )
+
+    def design_of(self, rows: Sequence[PlanRow]) -> PlannedDesign | None:
+        """Return the design of the largest of the comparisons; None where none has two images."""
+        from crosslens_metrics.power import JudgingDesign
+        from sxs_eval.formats.designs import PlannedDesign
+
+        images = max((row.cost.images for row in rows if row.key), default=0)
+        if images < 2:
+            return None
+        design = JudgingDesign(images, self.raters_in_all(), self.cleaned_data["replication"])
+        return PlannedDesign(design, spread_of(self.project))
+
+    def chosen_pairs(self, rows: Iterable[PlanRow]) -> list[ChosenPair]:
+        """Return `rows` that can be compared; each says which metric proposes it, if its scores do."""
+        return [
+            ChosenPair(row.language, row.base, row.test, self._chosen_by(row.session))
+            for row in rows
+            if row.language and row.base and row.test
+        ]
+
+    def _chosen_by(self, session: ProposedSession) -> str:
         return (self.cleaned_data["metric"] or ANY_METRIC) if session.is_chosen_by_scores else ""
 
     def fingerprint(self) -> str:

@@ -39,12 +39,12 @@ from sxs_eval.models import Comparison, Instructions
 from sxs_eval.permissions import check_reader, comparison_for
 from sxs_eval.rules.planning import PairVerdict, total_cost
 from sxs_eval.selectors import overview, planning
-from sxs_eval.selectors.planning import PlanRow, measured_pace, pay_of, plan_rows
+from sxs_eval.selectors.planning import PlanRow, measured_pace, pay_of
 from sxs_eval.selectors.platform_scores import plan_fields, scored_figures
 from sxs_eval.services import comparison_removal as removal
 from sxs_eval.services import comparisons as services
 from sxs_eval.services.comparisons import ComparisonError
-from sxs_eval.services.planning import ChosenPair, create_planned
+from sxs_eval.services.planning import create_planned
 
 SEED_BITS = 32
 
@@ -241,7 +241,7 @@ def plan_show(request: HttpRequest, slug: str) -> HttpResponse:
     form = PlanForm(request.POST, request.FILES, project=project, measured=measured)
     if not form.is_valid():
         return _plan_page(request, project, form, status=422)
-    rows = _plan_rows(project, form)
+    rows = form.rows()
     if "create" not in request.POST:
         return _proposal(request, project, form, rows)
     if not _was_seen(request, form):
@@ -263,24 +263,10 @@ def _was_seen(request: HttpRequest, form: PlanForm) -> bool:
     return request.POST.get("seen") == form.fingerprint()
 
 
-def _plan_rows(project: Project, form: PlanForm) -> list[PlanRow]:
-    return plan_rows(
-        form.plan.pairs,
-        project=project,
-        collection=form.cleaned_data["collection"],
-        setting=form.setting(),
-        pace_s=form.judging_pace().seconds,
-    )
-
-
 def _create_planned(request: HttpRequest, project: Project, form: PlanForm, rows: Sequence[PlanRow]) -> None:
     made, there = create_planned(
         project=project,
-        chosen=[
-            ChosenPair(row.language, row.base, row.test, form.chosen_by(row.session))
-            for row in rows
-            if row.language and row.base and row.test
-        ],
+        chosen=form.chosen_pairs(rows),
         collection=form.cleaned_data["collection"],
         setting=form.setting(),
         by=user_of(request),
@@ -316,6 +302,8 @@ def _proposal(
     *,
     status: int = 200,
 ) -> HttpResponse:
+    from sxs_eval.pages.planning import design_page
+
     suggested = {row.key for row in rows if row.is_suggested}
     ticked = set(request.POST.getlist("session")) if _was_seen(request, form) else suggested
     counted = [row for row in rows if row.key and row.key in ticked and row.existing is None]
@@ -325,6 +313,7 @@ def _proposal(
         for verdict in PairVerdict
     ]
     warning = warning_of_examples(project, form.cleaned_data["collection"])
+    design = form.design_of(rows)
     cost, pace = total_cost(row.cost for row in counted), form.judging_pace()
     return _plan_page(
         request,
@@ -336,26 +325,13 @@ def _proposal(
         within=pace.within_hours(cost.judgements + cost.attention),
         pace=pace,
         pay=pay_of(project, cost),
-        design=_design(project, form, rows),
+        design=design_page(design) if design else None,
         sets=form.score_file.sets,
         thresholds=thresholds_text(form.thresholds()),
         notes=[*warnings_of(form.plan, form.score_file), *([warning] if warning else [])],
         missing=[missing_text(gap, form.score_file.sets) for gap in form.plan.missing],
         seen=form.fingerprint(),
     )
-
-
-def _design(project: Project, form: PlanForm, rows: Sequence[PlanRow]) -> dict[str, Any] | None:
-    """Return what the largest of the comparisons could see; None where none has two images."""
-    from crosslens_metrics.power import JudgingDesign
-    from sxs_eval.formats.designs import PlannedDesign
-    from sxs_eval.pages.planning import design_page
-
-    images = max((row.cost.images for row in rows if row.key), default=0)
-    if images < 2:
-        return None
-    design = JudgingDesign(images, form.raters_in_all(), form.cleaned_data["replication"])
-    return design_page(PlannedDesign(design, planning.spread_of(project)))
 
 
 def _plan_page(

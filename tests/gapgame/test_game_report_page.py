@@ -14,7 +14,10 @@ from charts.columns import BarShares, stacked_plot
 from gapgame.models import Mark, Player, PlayerStatus, Season, SkipReason
 from gapgame.rules.play import TurnScriptRule
 from gapgame.rules.turns import OUTCOMES, TurnRule
+from gapgame.selectors.report import report_on
 from gapgame.services import playing
+from tests.api.seeded import Program
+from tests.api.test_work import address
 from tests.clients import client_of
 from tests.factories import NOW, make_item, make_player, make_season, make_vectors
 from tests.gapgame.seasons import close, play, text_of
@@ -97,6 +100,15 @@ def test_outcomes_are_percent_of_turns_that_count_with_similarities_and_equal_sp
     assert values(page["inexact"], "intersect_0", *columns) == ["0.800", "3", "0.600", "2", "0.000", "1"]
     assert page["report"].equal_size.size == 4
     assert values(page["equal"], "All splits") == ["12.5%", "62.5%", "12.5%", "12.5%"]
+
+
+def test_a_program_gets_the_figures_of_the_page(season, played) -> None:
+    mia, where = Program(season.project.created_by), address("game-report", season.project.slug, season.slug)
+    told = mia.get(where).json()
+    assert told == report_on(season, keep=()).as_json()
+    assert (told["turns"], told["counted"]) == (9, 8)
+    assert mia.get(where, keep=["skipped", "no_attempt"], by="language").json()["counted"] == 9
+    assert list(mia.get(where, by="player").json()["errors"]) == ["by"]
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")

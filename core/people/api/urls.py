@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from core.people.api import invitations, jobs, members, texts, views, webhooks
+from core.people.api import invitations, jobs, log, members, texts, views, webhooks
 
 PROJECT = "projects/<slug:slug>"
 WEBHOOK = f"{PROJECT}/webhooks/<int:webhook_id>"
@@ -14,6 +14,7 @@ urlpatterns = [
     path(f"{PROJECT}/invitations/", invitations.invitation_list_or_create, name="invitation-list"),
     path(f"{PROJECT}/invitations/addresses/", invitations.invitation_addresses, name="invitation-addresses"),
     path(f"{PROJECT}/invitations/change/", invitations.invitation_change, name="invitation-change"),
+    path(f"{PROJECT}/log/", log.log_list, name="log-list"),
     path(f"{PROJECT}/members/", members.member_list, name="member-list"),
     path(f"{PROJECT}/members/<int:pk>/", members.member_remove, name="member-remove"),
     path(f"{PROJECT}/members/<int:pk>/link/", members.link_replace_or_revoke, name="member-link"),

@@ -33,7 +33,7 @@ def log_page(project: Project, wanted: EntryFilters, *, before: int | None = Non
 
     `older` is the number before which the next page begins; None if there is none.
     """
-    entries = _entries(project, wanted)
+    entries = entries_of(project, wanted)
     if before is not None:
         entries = entries.filter(number__lt=before)
     rows = list(entries[: ENTRIES_PER_PAGE + 1])
@@ -57,7 +57,7 @@ def is_known_in(project: Project, person: User) -> bool:
 def log_as_csv(project: Project, wanted: EntryFilters) -> Iterator[str]:
     """Yield the log from its beginning, line by line, in constant memory."""
     yield BYTE_ORDER_MARK + csv_line(("number", "at", "by", "action", "about", "person", "reason", "details", "said"))
-    for entry in _entries(project, wanted).order_by("number").iterator(chunk_size=ROWS_AT_ONCE):
+    for entry in entries_of(project, wanted).order_by("number").iterator(chunk_size=ROWS_AT_ONCE):
         line = _line(entry)
         person = name_of(entry.person) if entry.person else ""
         details = "; ".join(f"{name}: {value}" for name, value in line["more"])
@@ -65,7 +65,8 @@ def log_as_csv(project: Project, wanted: EntryFilters) -> Iterator[str]:
         yield csv_line((entry.number, *cells, line["reason"], details, line["said"]))
 
 
-def _entries(project: Project, wanted: EntryFilters) -> QuerySet[AuditEntry]:
+def entries_of(project: Project, wanted: EntryFilters) -> QuerySet[AuditEntry]:
+    """Select matching entries, the newest first."""
     entries = AuditEntry.objects.filter(project=project).select_related("by", "person").order_by("-number")
     if wanted.action:
         entries = entries.filter(action=wanted.action)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from django.urls import path
 
-from office.dashboard.api import campaigns, images, projects
+from office.dashboard.api import campaigns, images, needs, projects
 
 IMAGE = "collections/<slug:slug>/images/<uuid:public_id>"
 
 urlpatterns = [
+    path("needs/", needs.need_list, name="need-list"),
+    path("needs/dismiss/", needs.need_dismiss, name="need-dismiss"),
     path("projects/<slug:slug>/campaign/", campaigns.campaign_show_or_apply, name="campaign-file"),
     path("projects/<slug:slug>/duplicate/", projects.project_duplicate, name="project-duplicate"),
     path("projects/<slug:slug>/images/", images.image_list, name="image-list"),
