@@ -263,7 +263,7 @@ class Project:
         Parameters
         ----------
         **settings
-            references, models and metrics; tokenizer and normalise.
+            references, models and metrics; tokenizer and normalise; vectors, encoder, english and features.
         """
         return ServerJob.started(self._connection, f"{self._root}scores/", settings).wait()
 

@@ -92,7 +92,7 @@ def test_captions_of_images_that_are_assigned_to_somebody_are_not_sent_to_them(s
 def test_one_image_is_tried_and_vectors_and_trainings_are_refused_with_what_there_is(seeded, mia, blip):
     missing = mia.post(address("model-try", blip.pk))
     assert list(missing.json()["errors"]) == ["key"]
-    vectors: Any = mia.post(address("embeddings-start"), encoder=99, collection="none")
+    vectors: Any = mia.post(address("embedding-list"), encoder=99, collection="none")
     assert sorted(vectors.json()["errors"]) == ["collection", "encoder"]
     references = make_references(project=seeded.project, collection=make_collection(20, project=seeded.project))
     asked = {"name": "small", "references": [references.pk], "steps": 2, "validate_every": 1}

@@ -70,6 +70,7 @@ PAGES_OF_OPERATIONS = {
     "image-list": "annotation:image-show",
     "details-list": "annotation:details-show",
     "details-people": "annotation:details-show",
+    "embedding-list": "inference:embedding-list",
     "export-show": "exports:export-show",
     "game-report": "gapgame:game-report",
     "import-list": "imports:import-create",

@@ -27,7 +27,10 @@ from research.scoring.rules.metrics import MetricChoiceError
 from research.scoring.rules.packing import unpack_floats, unpack_integers
 from research.scoring.services.references import put_references
 from research.scoring.services.scorings import ask_again, ask_where_changed
-from tests.factories import NOW, make_captioner, make_vectors
+from tests.api.seeded import Program
+from tests.api.test_work import address
+from tests.clients import client_of
+from tests.factories import NOW, make_captioner, make_language, make_vectors
 from tests.inference import embedded
 from tests.inference.embedded import MeanColours, images_of, make_encoder, make_set, painted_collection
 from tests.inference.projecting import tiny_task, trained
@@ -79,6 +82,14 @@ def model(collection):
     for image, text in zip(images_of(collection), ("rrr", "ggg", "rrr b"), strict=True):
         made.captions.filter(image=image).update(text=text)
     return made
+
+
+@pytest.fixture
+def _in_japanese_too(project, collection, model):
+    """With references that people wrote, for which there are no word vectors."""
+    make_references(project=project, collection=collection, language="ja")
+    for caption in list(model.captions.all()):
+        model.captions.create(image=caption.image, language=make_language("ja"), text=caption.text)
 
 
 def vector(text):
@@ -448,3 +459,45 @@ def test_references_that_changed_stand_in_the_signature(references, english, enc
 
     assert after != before
     assert after.partition("|english:")[0] == before.partition("|english:")[0]
+
+
+MANY = ["bleu", "wmdrel", *VISUAL]
+
+
+@pytest.mark.usefixtures("_in_japanese_too")
+def test_all_languages_are_scored_in_one_step_each_by_what_it_can_use(project, references, english, encoder, features):
+    words, other = make_vectors("de", {"rrr": (1.0, 0.0)}), make_vectors("de", {"ggg": (0.0, 1.0)})
+    manager, where = client_of(project.created_by), reverse("scoring:scoring-create", args=[project.slug])
+    form = manager.get(where).context["several"]
+    sent = {f"many-{name}": field.initial for name, field in form.fields.items() if field.initial is not None}
+    sent |= {"many": "1", "many-metrics": MANY, "many-encoder": encoder.pk, "many-vectors": [words.pk]}
+    page = manager.post(where, sent, follow=True)
+    german, japanese = Scoring.objects.order_by("references__language")
+    assert (german.metrics, german.vectors, german.english, german.features) == (MANY, words, english, features)
+    assert (japanese.metrics, japanese.vectors) == (["bleu", *VISUAL], None)
+    assert (japanese.encoder, japanese.english, japanese.features) == (encoder, english, features)
+    assert "wmdrel was left out in Japanese" in page.content.decode()
+    both = manager.post(where, sent | {"many-vectors": [words.pk, other.pk]})
+    assert (both.status_code, "at most one for each language" in both.content.decode()) == (422, True)
+
+
+@pytest.mark.usefixtures("_in_japanese_too")
+def test_programs_score_with_vectors_and_encoders(project, references, english, encoder, features):
+    words = make_vectors("de", {"rrr": (1.0, 0.0)})
+    mia, where = Program(project.created_by), address("score-list", project.slug)
+    made = mia.post(where, metrics=MANY, encoder=encoder.pk)
+    assert made.status_code == 202, made.json()
+    assert made.json()["left_out"] == {"wmdrel": ["ja"]}
+    assert Scoring.objects.get(references=references).vectors == words
+    refused = mia.post(where, metrics=["wmdrel"], vectors=[]).json()["errors"]
+    assert "needs word vectors" in refused["metrics"][0]
+    Scoring.objects.all().delete()
+    one = {"references": references.pk, "metrics": ["wcc"], "encoder": encoder.pk, "features": [features.pk]}
+    assert "needs word vectors" in mia.post(where, **one, english=[english.pk]).json()["errors"]["metrics"][0]
+    given = {"english": [english.pk], "vectors": [words.pk]}
+    assert mia.post(where, **one, **given).status_code == 202
+    scoring = Scoring.objects.get()
+    assert (scoring.english, scoring.vectors, scoring.features) == (english, words, features)
+    assert list(mia.post(where, **(one | given | {"features": [1, 2]})).json()["errors"]) == ["features"]
+    sets = mia.all_of(address("embedding-list"))
+    assert [(row["id"], row["encoder"], row["images"]) for row in sets] == [(features.pk, encoder.pk, 3)]

@@ -14,7 +14,7 @@ from core.images.models import ImportJob
 from core.jobs.models import JobState
 from core.people.models import Membership, Role
 from research.inference.models import ModelCaption
-from research.scoring import forms
+from research.scoring.forms import scores as forms
 from research.scoring.models import Pass, ReferenceKind, ReferenceSet, Scoring
 from research.scoring.services.references import put_references
 from research.scoring.services.scorings import ask_again, ask_where_changed

@@ -10,15 +10,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.people.api.forms import filled_form, form_shape
-from core.people.api.operations import ApiOperations
+from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, many_shown, page
 from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.permissions import check_reader, project_for
 from research.inference.api.runs import RunSerializer, run_started, work_refusals
 from research.inference.forms.embeddings import EmbeddingForm
-from research.inference.models import Encoder
+from research.inference.models import EmbeddingSet, Encoder
 from research.inference.permissions import encoders_for
+from research.inference.selectors.embedding_sets import embedding_sets
 from research.inference.services import runs as services
 
 api = ApiOperations("models")
@@ -31,6 +32,23 @@ class EncoderSerializer(serializers.ModelSerializer[Encoder]):
         model = Encoder
         fields = ("id", "name", "description", "backend", "project", "is_shared", "dimensions")
         read_only_fields = fields
+
+
+class EmbeddingSetSerializer(serializers.ModelSerializer[EmbeddingSet]):
+    collection = serializers.SlugField(source="run.collection.slug")
+    images = serializers.IntegerField(source="rows")
+    captions_of = serializers.IntegerField(
+        source="captions_of_id", allow_null=True, help_text="The ID of the model whose captions they are of, or null."
+    )
+    is_complete = serializers.SerializerMethodField()
+
+    class Meta:
+        model = EmbeddingSet
+        fields = ("id", "encoder", "collection", "captions_of", "language", "images", "is_complete", "created_at")
+        read_only_fields = fields
+
+    def get_is_complete(self, row: EmbeddingSet) -> bool:
+        return bool(row.file)
 
 
 NewEmbeddingsSerializer = form_shape(
@@ -53,6 +71,15 @@ def encoder_list(request: Request) -> Response:
     return page(request, [ListPart(0, rows)], order=["pk"], show=many_shown(EncoderSerializer))
 
 
+@api.list(
+    "embeddings", "The vectors of images and captions that you may use", "EmbeddingSetPage", EmbeddingSetSerializer
+)
+def embedding_list(request: Request) -> Response:
+    check_reader(person_asking(request))
+    rows = embedding_sets(person_asking(request))
+    return page(request, [ListPart(0, rows)], order=["pk"], show=many_shown(EmbeddingSetSerializer))
+
+
 @api.post(
     "embeddings_start",
     "Compute vectors of images, or of a model's captions",
@@ -69,3 +96,6 @@ def embeddings_start(request: Request) -> Response:
     with work_refusals():
         run = services.start_embeddings(**form.cleaned_data, by=by, now=timezone.now())
     return run_started(run)
+
+
+embedding_list_or_start = one_address(embedding_list, embeddings_start)

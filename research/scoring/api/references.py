@@ -20,7 +20,7 @@ from core.people.api.problems import explain, refused_as
 from core.people.api.requested import validated_data
 from core.people.api.views import person_asking
 from core.people.permissions import READERS, project_for
-from research.scoring.forms import ReferenceTranslationForm
+from research.scoring.forms.references import ReferenceTranslationForm
 from research.scoring.models import ReferenceKind, ReferenceSet, ReferenceTranslation
 from research.scoring.permissions import reference_set_for
 from research.scoring.selectors.setup import reference_sets, written_by_people

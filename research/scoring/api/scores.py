@@ -19,12 +19,12 @@ from core.people.api.jobs import MAX_JOBS, JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, page
 from core.people.api.problems import field_refused
-from core.people.api.requested import check_form, valid_values, validated_data
+from core.people.api.requested import valid_values, validated_data
 from core.people.api.views import person_asking
 from core.people.models import Project
 from core.people.permissions import READERS, project_for
 from crosslens_metrics.scoring import METRICS
-from research.scoring.forms import ManyScoringsForm, ScoringForm
+from research.scoring.forms.scores import OF_WHAT, ManyScoringsForm, ScoringForm
 from research.scoring.models import ReferenceSet, Scoring, Tokenizer
 from research.scoring.permissions import reference_set_for, scoring_for
 from research.scoring.rules.metrics import MetricChoiceError
@@ -71,10 +71,16 @@ class ScoringSerializer(serializers.Serializer[Any]):
         return FigureSerializer(self.context["cells"].get(row.scoring.pk, []), many=True).data
 
 
+def _id(help_text: str) -> serializers.IntegerField:
+    return serializers.IntegerField(min_value=1, max_value=2**63 - 1, required=False, help_text=help_text)
+
+
+def _ids(help_text: str) -> serializers.ListField:
+    return serializers.ListField(child=_id(""), required=False, help_text=help_text)
+
+
 class NewScoringsSerializer(serializers.Serializer[Any]):
-    references = serializers.IntegerField(
-        min_value=1, max_value=2**63 - 1, required=False, help_text="The ID of a set; without it, all sets."
-    )
+    references = _id("The ID of a set; without it, all sets.")
     languages = serializers.ListField(
         child=serializers.CharField(), min_length=1, required=False, help_text="Only sets of these languages: tags."
     )
@@ -85,11 +91,20 @@ class NewScoringsSerializer(serializers.Serializer[Any]):
     tokenizer = serializers.ChoiceField(
         Tokenizer.choices, required=False, help_text="For one set; by default the usual one of the language."
     )
-    normalise = serializers.BooleanField(default=True, help_text="Lower-case, and without punctuation.")
+    normalise = serializers.BooleanField(required=False, help_text="Lower-case, and without punctuation, by default.")
+    vectors = _ids("IDs of word vectors, for WMDRel and WCC: one of each language, by default the newest.")
+    encoder = _id("The ID of the encoder of the captions, for CLinRel, CMedRel and WCC.")
+    english = _ids("IDs of English references, for CLinRel and WCC: one of each collection, by default the newest.")
+    english_encoder = _id("The ID of the encoder of these, where it is another one.")
+    features = _ids("IDs of vectors of images, for CMedRel and WCC: one of each collection, by default the newest.")
 
 
 class ScoringsSerializer(serializers.Serializer[Any]):
     results = ScoringSerializer(many=True)
+    left_out = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField()),
+        help_text="The languages where a metric was left out, because something that it needs is missing there.",
+    )
 
 
 @api.list(
@@ -112,30 +127,34 @@ def score_list(request: Request, slug: str) -> Response:
     {202: ScoringsSerializer},
     request=NewScoringsSerializer,
     description="Against one set of references, or all: one scoring per set and model, computed in the background. "
-    "Metrics that need word vectors or encoders are started on the page.",
+    "For one set, give at most one of word vectors, English references and features; none is chosen by default.",
 )
 def scores_start(request: Request, slug: str) -> Response:
     project = project_for(person_asking(request), slug, *READERS)
     sent = validated_data(NewScoringsSerializer, request)
     who: dict[str, Any] = {"project": project, "by": person_asking(request), "now": timezone.now()}
+    left_out: dict[str, list[str]] = {}
     with field_refused("metrics", MetricChoiceError):
         if "references" in sent:
             references = reference_set_for(person_asking(request), slug, sent.pop("references"))
             made = create_scorings(references=references, **_one_set(references, sent), **who)
         else:
-            made = create_many_scorings(**_all_sets(project, sent), **who)
+            made, lacking = create_many_scorings(**_all_sets(project, sent), **who)
+            left_out = {metric: sorted({one.pk for one in languages}) for metric, languages in lacking.items()}
     ask_for_passes(made)
-    return started({"results": _shown(project, made, ALL_IMAGES)}, "score", *(one.pk for one in made))
+    body = {"results": _shown(project, made, ALL_IMAGES), "left_out": left_out}
+    return started(body, "score", *(one.pk for one in made))
 
 
 def _one_set(references: ReferenceSet, sent: dict[str, Any]) -> dict[str, Any]:
     if "languages" in sent:
         raise serializers.ValidationError({"languages": [_("Name languages or references, not both.")]})
+    if several := [name for name in OF_WHAT if len(sent.get(name, ())) > 1]:
+        raise serializers.ValidationError({name: [_("Give it once.")] for name in several})
     coverage = coverage_of(references)
-    usual = {"tokenizer": references.usual_tokenizer, "models": [row.model.pk for row in coverage]}
-    form = ScoringForm(usual | sent, references=references, coverage=coverage)
-    check_form(form)
-    return form.cleaned_data
+    sent = {"models": [row.model.pk for row in coverage]} | sent
+    sent |= {name: sent[name][0] for name in OF_WHAT if sent.get(name)}
+    return filled_form(partial(ScoringForm, references=references, coverage=coverage), sent).cleaned_data
 
 
 def _all_sets(project: Project, sent: dict[str, Any]) -> dict[str, Any]:
@@ -152,7 +171,7 @@ def _all_sets(project: Project, sent: dict[str, Any]) -> dict[str, Any]:
         {name: value for name, value in sent.items() if name != "languages"},
     )
     chosen = form.chosen()
-    if not 1 <= sum(len(models) for _set, models in chosen) <= MAX_JOBS:
+    if not 1 <= sum(len(part.models) for part in chosen) <= MAX_JOBS:
         said = _("These are no scorings, or more than %(most)s. Name other languages or models.") % {"most": MAX_JOBS}
         raise serializers.ValidationError({"models": [said]})
     return {"chosen": chosen} | {name: form.cleaned_data[name] for name in ("metrics", "normalise")}

@@ -16,7 +16,7 @@ from core.people.permissions import READERS, project_for
 from research.inference.api.runs import work_refusals
 from research.inference.api.trainings import TrainingSerializer, training_started
 from research.inference.rules.captions import MAX_MODEL_NAME_CHARACTERS
-from research.scoring.forms import ReferenceTrainingForm
+from research.scoring.forms.references import ReferenceTrainingForm
 from research.scoring.selectors.setup import reference_sets
 from research.scoring.services.training_data import start_training
 

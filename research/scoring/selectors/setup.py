@@ -150,23 +150,22 @@ def coverages_of(sets: Sequence[ReferenceSet]) -> list[tuple[ReferenceSet, list[
     return [(one, rows) for one, rows in covered if rows]
 
 
-def vectors_for(references: ReferenceSet) -> QuerySet[WordVectorSet]:
-    """List word vectors that a metric may use with these references; none unless they are translations."""
-    if references.kind != ReferenceKind.TRANSLATED:
-        return WordVectorSet.objects.none()
-    return WordVectorSet.objects.filter(language=references.language_id)
+def vectors_for(*sets: ReferenceSet) -> QuerySet[WordVectorSet]:
+    """List word vectors that a metric may use with some of these references; none unless they are translations."""
+    translated = {one.language_id for one in sets if one.kind == ReferenceKind.TRANSLATED}
+    return WordVectorSet.objects.filter(language__in=translated)
 
 
-def features_for(references: ReferenceSet) -> QuerySet[EmbeddingSet]:
-    """List vectors of images of the references' collection."""
-    return whole_sets(collections=[references.collection], project=references.project_id)
+def features_for(*sets: ReferenceSet) -> QuerySet[EmbeddingSet]:
+    """List vectors of images of the references' collections. All are of one project."""
+    return whole_sets(collections={one.collection for one in sets}, project=sets[0].project_id if sets else None)
 
 
-def english_for(references: ReferenceSet) -> QuerySet[ReferenceSet]:
-    """List English references of the same collection; none if these are English themselves."""
-    sets = ReferenceSet.objects.filter(project=references.project_id, collection=references.collection_id)
-    sets = sets.filter(language=ENGLISH).exclude(kind=ReferenceKind.NONE)
-    return sets if references.is_without_captions else sets.exclude(language=references.language_id)
+def english_for(*sets: ReferenceSet) -> QuerySet[ReferenceSet]:
+    """List English references of the same collections, but for captions that are English themselves."""
+    collections = {one.collection_id for one in sets if one.is_without_captions or one.language_id != ENGLISH}
+    english = ReferenceSet.objects.filter(project__in={one.project_id for one in sets}, collection__in=collections)
+    return english.filter(language=ENGLISH).exclude(kind=ReferenceKind.NONE).select_related("collection")
 
 
 def is_outdated(row: ScoringRow) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import Max, Q
@@ -13,11 +14,12 @@ from django.utils.translation import gettext_lazy
 
 from core.images.models import ImportJob, ImportKind
 from core.jobs.models import OPEN_STATES
+from core.languages.models import Language
 from core.languages.rules.registry import ENGLISH
 from core.people.models import Project, User
 from research.inference.models import CaptioningModel, EmbeddingSet, Encoder, WordVectorSet
 from research.scoring.models import Pass, ReferenceSet, Scoring
-from research.scoring.rules.metrics import MetricChoiceError, check_metrics
+from research.scoring.rules.metrics import MetricChoiceError, MetricInputs, check_known, inputs_of
 from research.scoring.selectors.setup import marks_of, material_of
 from research.scoring.services.reference_translations import is_being_translated
 
@@ -55,15 +57,6 @@ def create_scorings(
     for one in (references, english):
         if one is not None and one.project_id != project.pk:
             raise ValueError(f"References {one.pk} are not of project {project.pk}.")
-    check_metrics(
-        metrics,
-        language=references.language_id,
-        vectors_language=vectors.language_id if vectors else None,
-        has_references=not references.is_without_captions,
-        has_encoder=encoder is not None,
-        has_english=ENGLISH in (english.language_id if english else None, _language_of_captions(references)),
-        has_features=features is not None,
-    )
     needed = {
         "vectors": vectors,
         "encoder": encoder,
@@ -71,6 +64,9 @@ def create_scorings(
         "english_encoder": english_encoder,
         "features": features,
     }
+    check_known(metrics)
+    if why := next(filter(None, map(_inputs(references, needed).lacks, metrics)), ""):
+        raise MetricChoiceError(why)
     scorings = []
     with transaction.atomic():
         # Always in the same order, so that two who ask at once never wait for each other.
@@ -87,29 +83,71 @@ def create_scorings(
     return scorings
 
 
+class ScoringPart(NamedTuple):
+    """Models to score against `references`, and what metrics may use for that, by the names of `create_scorings`."""
+
+    references: ReferenceSet
+    models: Sequence[CaptioningModel]
+    usable: Mapping[str, Any] = {}
+
+
+class ManyScorings(NamedTuple):
+    """Scorings, and by metric the languages where it was left out, because something that it needs is not there."""
+
+    made: list[Scoring]
+    left_out: dict[str, list[Language]]
+
+
 def create_many_scorings(
     *,
     project: Project,
-    chosen: Iterable[tuple[ReferenceSet, Sequence[CaptioningModel]]],
+    chosen: Iterable[ScoringPart],
     metrics: Sequence[str],
     normalise: bool,
     by: User | None,
     now: datetime,
-) -> list[Scoring]:
+) -> ManyScorings:
     """Create scorings of models against each of several sets of references, or none; tokens are those of each language.
 
-    Raises MetricChoiceError as `create_scorings`.
+    A metric is left out where what it needs is not there.
+
+    Raises MetricChoiceError as `create_scorings`, and where no metric is left.
     """
-    about: dict[str, Any] = {"project": project, "metrics": metrics, "normalise": normalise, "by": by, "now": now}
+    check_known(metrics)
+    about: dict[str, Any] = {"project": project, "normalise": normalise, "by": by, "now": now}
     made: list[Scoring] = []
+    left_out: dict[str, list[Language]] = defaultdict(list)
+    lacking = ""
     with transaction.atomic():
-        for references, models in sorted(chosen, key=lambda one: one[0].pk):
-            made += create_scorings(references=references, models=models, tokenizer=references.usual_tokenizer, **about)
-    return made
+        for references, models, usable in sorted(chosen, key=lambda part: part.references.pk):
+            if not models:
+                continue
+            lacks = {metric: _inputs(references, usable).lacks(metric) for metric in metrics}
+            possible = [metric for metric in metrics if not lacks[metric]]
+            for metric, why in lacks.items():
+                if why:
+                    left_out[metric].append(references.language)
+                    lacking = why
+            if possible:
+                given: dict[str, Any] = {name: usable.get(name) for name in inputs_of(possible)}
+                given |= {"metrics": possible, "tokenizer": references.usual_tokenizer}
+                made += create_scorings(references=references, models=models, **given, **about)
+    if lacking and not made:
+        raise MetricChoiceError(lacking)
+    return ManyScorings(made, left_out)
 
 
-def _language_of_captions(references: ReferenceSet) -> str | None:
-    return None if references.is_without_captions else references.language_id
+def _inputs(references: ReferenceSet, usable: Mapping[str, Any]) -> MetricInputs:
+    vectors, english = usable.get("vectors"), usable.get("english")
+    is_english = not references.is_without_captions and references.language_id == ENGLISH
+    return MetricInputs(
+        language=references.language_id,
+        vectors_language=vectors.language_id if vectors else None,
+        has_references=not references.is_without_captions,
+        has_encoder=usable.get("encoder") is not None,
+        has_english=is_english or (english is not None and english.language_id == ENGLISH),
+        has_features=usable.get("features") is not None,
+    )
 
 
 def ask_again(*, scoring: Scoring, now: datetime) -> Pass | None:

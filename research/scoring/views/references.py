@@ -18,7 +18,7 @@ from core.people.requests import RefusalsShown, user_of
 from research.inference.services.steering import WorkRefusedError
 from research.inference.tasks import ask_for_training
 from research.scoring import tasks
-from research.scoring.forms import ReferenceTrainingForm, ReferenceTranslationForm
+from research.scoring.forms.references import ReferenceTrainingForm, ReferenceTranslationForm
 from research.scoring.models import ReferenceSet
 from research.scoring.pages.images import references_page
 from research.scoring.pages.progress import translation_of

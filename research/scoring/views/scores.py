@@ -18,7 +18,13 @@ from core.people.models import Project
 from core.people.permissions import READERS, project_for
 from core.people.requests import RefusalsShown, render_part, user_of
 from research.scoring import tasks
-from research.scoring.forms import CompareForm, ManyScoringsForm, ReferenceSetForm, ScoringForm, WithoutReferencesForm
+from research.scoring.forms.scores import (
+    CompareForm,
+    ManyScoringsForm,
+    ReferenceSetForm,
+    ScoringForm,
+    WithoutReferencesForm,
+)
 from research.scoring.models import ReferenceSet, Scoring
 from research.scoring.pages.comparing import compare_page, labels_of
 from research.scoring.pages.images import ScoredImagesShown, images_page
@@ -88,9 +94,13 @@ def scoring_create(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _create_many(request: HttpRequest, project: Project, form: ManyScoringsForm) -> HttpResponse:
     about = {"metrics": form.cleaned_data["metrics"], "normalise": form.cleaned_data["normalise"]}
-    made = services.create_many_scorings(
+    made, left_out = services.create_many_scorings(
         project=project, chosen=form.chosen(), **about, by=user_of(request), now=timezone.now()
     )
+    text = _("%(metric)s was left out in %(languages)s: something that it needs is missing there.")
+    for metric, languages in left_out.items():
+        names = ", ".join(dict.fromkeys(one.name for one in languages))
+        messages.warning(request, text % {"metric": metric, "languages": names})
     return _created(request, project, made)
 
 

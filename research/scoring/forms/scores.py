@@ -1,33 +1,31 @@
-"""The shape of what managers and researchers send in."""
+"""What to score: models, metrics, and what these need; and two scorings to compare."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django import forms
+from django.db.models import QuerySet
+from django.utils.functional import Promise
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from core.images.models import Collection
 from core.images.permissions import collections_in
 from core.languages.models import Language
-from core.languages.rules.registry import ENGLISH
-from core.people.forms.fields import NameCharField
-from core.people.models import Project, User
+from core.people.models import Project
 from core.people.templatetags.moments import date_in_words
 from crosslens_metrics.java import ToolMissingError, java
 from crosslens_metrics.scoring import METRICS
-from research.inference.backends.captioners import Decoding
-from research.inference.forms.trainings import TrainingForm
-from research.inference.models import CaptioningModel, EmbeddingSet, Encoder, Translator
-from research.inference.selectors.models import translators
+from research.inference.models import CaptioningModel, EmbeddingSet, Encoder
 from research.inference.services.encoders import visual_encoders
 from research.scoring.models import ReferenceSet, Scoring, Tokenizer
 from research.scoring.rules.metrics import needs_projections, needs_references, needs_vectors
 from research.scoring.selectors.setup import ReferenceCoverage, english_for, features_for, vectors_for
+from research.scoring.services.scorings import ScoringPart
 
-MAX_NAME_CHARACTERS = 120
 NEEDS_JAVA = "java"
 BASIC_METRICS = ("cider", "cider-d", "bleu", "rouge-l")
 WITHOUT_REFERENCES = ("cmedrel",)
@@ -81,20 +79,14 @@ def reference_label(one: ReferenceSet) -> str:
 
 
 class ManyScoringsForm(forms.Form):
-    """Models against the references of many languages at once, with the usual tokens of each."""
+    """Models against the references of many languages at once, with the usual tokens of each.
+
+    Of word vectors, English references and features, those are used that a set of references can: one at most.
+    """
 
     references = forms.MultipleChoiceField(label=_("References"), widget=forms.CheckboxSelectMultiple)
     models = forms.MultipleChoiceField(label=_("Models"), widget=forms.CheckboxSelectMultiple)
-    metrics = forms.MultipleChoiceField(
-        label=_("Metrics"),
-        widget=forms.CheckboxSelectMultiple,
-        initial=BASIC_METRICS,
-        choices=[
-            (name, ", ".join(figure.title for figure in metric.figures))
-            for name, metric in METRICS.items()
-            if not needs_vectors(name) and not needs_projections(name)
-        ],
-    )
+    metrics = forms.MultipleChoiceField(label=_("Metrics"), widget=forms.CheckboxSelectMultiple, initial=BASIC_METRICS)
     normalise = forms.BooleanField(label=_("Lower-case, and remove punctuation"), required=False, initial=True)
 
     def __init__(
@@ -105,20 +97,50 @@ class ManyScoringsForm(forms.Form):
     ) -> None:
         super().__init__(data, prefix="many")
         self.coverages = coverages
+        sets = [one for one, _rows in coverages]
         models = {row.model.pk: row.model.name for _set, rows in coverages for row in rows}
         given = {
-            "references": [(one.pk, reference_label(one)) for one, _rows in coverages],
+            "references": [(one.pk, reference_label(one)) for one in sets],
             "models": sorted(models.items(), key=lambda choice: choice[1]),
         }
         for name, choices in given.items():
             field: Any = self.fields[name]
             field.choices, field.initial = choices, [pk for pk, _label in choices]
+        encoders = visual_encoders(sets[0].project) if sets else []
+        metrics: Any = self.fields["metrics"]
+        metrics.choices = metric_choices(has_vectors=vectors_for(*sets).exists(), has_encoders=bool(encoders))
+        self.fields |= input_fields(*sets, encoders=encoders, is_several=True)
 
-    def chosen(self) -> list[tuple[ReferenceSet, list[CaptioningModel]]]:
-        """Return each set with the models that have captions of its images."""
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        for name, of_what in OF_WHAT.items():
+            if max(Counter(map(of_what, cleaned.get(name, ()))).values(), default=0) > 1:
+                self.add_error(name, gettext("Choose at most one for each language or collection."))
+        return cleaned
+
+    def chosen(self) -> list[ScoringPart]:
+        """Return each set with the models that have captions of its images, and with what it can use."""
         sets, models = (self.cleaned_data[name] for name in ("references", "models"))
-        ticked = [(one, rows) for one, rows in self.coverages if str(one.pk) in sets]
-        return [(one, [row.model for row in rows if str(row.model.pk) in models]) for one, rows in ticked]
+        return [
+            ScoringPart(one, [row.model for row in rows if str(row.model.pk) in models], self._usable_with(one))
+            for one, rows in self.coverages
+            if str(one.pk) in sets
+        ]
+
+    def _usable_with(self, references: ReferenceSet) -> dict[str, Any]:
+        usable: dict[str, Any] = {name: self.cleaned_data.get(name) for name in ("encoder", "english_encoder")}
+        for name, offered in (("vectors", vectors_for), ("english", english_for), ("features", features_for)):
+            if chosen := self.cleaned_data.get(name):
+                usable[name] = offered(references).filter(pk__in=chosen).first()
+        return usable
+
+
+OF_WHAT: dict[str, Callable[[Any], int | str]] = {
+    "vectors": lambda one: one.language_id,
+    "english": lambda one: one.collection_id,
+    "features": lambda one: one.run.collection_id,
+}
+"""Of each of these, a set of references uses one."""
 
 
 class ScoringForm(forms.Form):
@@ -155,15 +177,12 @@ class ScoringForm(forms.Form):
         self.by_key = {str(row.model.pk): row.model for row in coverage}
         models: Any = self.fields["models"]
         models.choices = [(row.model.pk, self._label(row, references)) for row in coverage]
-        has_vectors = self.vectors.exists()
         self.encoders = visual_encoders(references.project)
         metrics: Any = self.fields["metrics"]
         metrics.choices = [
-            (name, ", ".join(figure.title for figure in metric.figures))
-            for name, metric in METRICS.items()
-            if (has_vectors or not needs_vectors(name))
-            and (self.encoders or not needs_projections(name))
-            and not (references.is_without_captions and needs_references(name))
+            (name, title)
+            for name, title in metric_choices(has_vectors=self.vectors.exists(), has_encoders=bool(self.encoders))
+            if not (references.is_without_captions and needs_references(name))
         ]
         if references.is_without_captions:
             # Nothing is cut into tokens.
@@ -171,16 +190,7 @@ class ScoringForm(forms.Form):
                 del self.fields[name]
         self.why_no_java = why_no_java()
         metrics.help_text = " ".join([self._about_java(), *self._about_encoders()])
-        if has_vectors:
-            self.fields["vectors"] = forms.ModelChoiceField(
-                label=_("Word vectors"),
-                queryset=self.vectors,
-                required=False,
-                empty_label=_("none"),
-                help_text=_("For WMDRel, which compares words by their vectors."),
-            )
-        if self.encoders:
-            self.fields |= visual_fields(references, self.encoders)
+        self.fields |= input_fields(references, encoders=self.encoders)
 
     @staticmethod
     def _label(row: ReferenceCoverage, references: ReferenceSet) -> str:
@@ -209,28 +219,49 @@ class ScoringForm(forms.Form):
         return {"tokenizer": Tokenizer.WHITESPACE, "normalise": False} | cleaned
 
 
-def visual_fields(references: ReferenceSet, encoders: Sequence[Encoder]) -> dict[str, forms.Field]:
-    """What CLinRel, CMedRel and WCC need, each left out where there is nothing to choose from."""
+def metric_choices(*, has_vectors: bool, has_encoders: bool) -> list[tuple[str, str]]:
+    return [
+        (name, ", ".join(figure.title for figure in metric.figures))
+        for name, metric in METRICS.items()
+        if (has_vectors or not needs_vectors(name)) and (has_encoders or not needs_projections(name))
+    ]
+
+
+def input_fields(*sets: ReferenceSet, encoders: Sequence[Encoder], is_several: bool = False) -> dict[str, forms.Field]:
+    """What metrics need besides captions and references, each left out where there is nothing to choose from.
+
+    With `is_several`, one for each language or collection of `sets`, of which the newest are ticked.
+    """
+    fields: dict[str, forms.Field] = {}
+    vectors, english, features = vectors_for(*sets), english_for(*sets), features_for(*sets)
+
+    def offer(name: str, rows: QuerySet[Any], label: Promise, help_text: Promise) -> None:
+        about: dict[str, Any] = {"label": label, "help_text": help_text, "required": False}
+        if is_several:
+            newest = {OF_WHAT[name](one): one.pk for one in rows.order_by("pk")}
+            about |= {"widget": forms.CheckboxSelectMultiple, "initial": list(newest.values())}
+            fields[name] = forms.ModelMultipleChoiceField(rows, **about)
+        else:
+            fields[name] = forms.ModelChoiceField(rows, empty_label=_("none"), **about)
+
+    if vectors.exists():
+        offer("vectors", vectors, _("Word vectors"), _("For WMDRel, which compares words by their vectors."))
+    if not encoders:
+        return fields
     by_key = Encoder.objects.filter(pk__in=[one.pk for one in encoders]).order_by("name")
-    fields: dict[str, forms.Field] = {
-        "encoder": forms.ModelChoiceField(
-            by_key,
-            label=_("Encoder of the captions"),
-            required=False,
-            empty_label=_("none"),
-            help_text=_(
-                "For CLinRel, CMedRel and WCC: a CLIP-like model that knows the language, or a projection for it."
-            ),
-        ),
-    }
-    english, features = english_for(references), features_for(references)
+    fields["encoder"] = forms.ModelChoiceField(
+        by_key,
+        label=_("Encoder of the captions"),
+        required=False,
+        empty_label=_("none"),
+        help_text=_("For CLinRel, CMedRel and WCC: a CLIP-like model that knows the language, or a projection for it."),
+    )
     if english.exists():
-        fields["english"] = forms.ModelChoiceField(
+        offer(
+            "english",
             english,
-            label=_("English references"),
-            required=False,
-            empty_label=_("none"),
-            help_text=_("For CLinRel and WCC, which compare the captions with them."),
+            _("English references"),
+            _("For CLinRel and WCC, which compare the captions with them."),
         )
         fields["english_encoder"] = forms.ModelChoiceField(
             by_key,
@@ -240,135 +271,27 @@ def visual_fields(references: ReferenceSet, encoders: Sequence[Encoder]) -> dict
             help_text=_("If the encoder of the captions is a projection: the English one for the same space."),
         )
     if features.exists():
-        fields["features"] = _FeaturesField(
+        offer(
+            "features",
             features,
-            label=_("Features of the images"),
-            required=False,
-            empty_label=_("none"),
-            help_text=_("For CMedRel and WCC: vectors of the collection, in the space of the encoder."),
+            _("Features of the images"),
+            _("For CMedRel and WCC: vectors of the collection, in the space of the encoder."),
         )
+    for name, label in (("english", english_label), ("features", features_label)):
+        if name in fields:
+            field: Any = fields[name]
+            field.label_from_instance = label
     return fields
 
 
-class _FeaturesField(forms.ModelChoiceField):  # type: ignore[type-arg]
-    def label_from_instance(self, obj: EmbeddingSet) -> str:
-        text = ngettext("%(encoder)s, %(number)d image, %(day)s", "%(encoder)s, %(number)d images, %(day)s", obj.rows)
-        day = date_in_words(obj.created_at)
-        return text % {"encoder": obj.encoder.name, "number": obj.rows, "day": day}
+def english_label(one: ReferenceSet) -> str:
+    return f"{one.collection}: {one.name}"
 
 
-class ReferenceTrainingForm(TrainingForm):
-    """A training on references of a project."""
-
-    references = forms.ModelMultipleChoiceField(
-        ReferenceSet.objects.none(),
-        label=_("References"),
-        widget=forms.CheckboxSelectMultiple,
-        help_text=_("The captions to learn from."),
-    )
-    validation = forms.ModelMultipleChoiceField(
-        ReferenceSet.objects.none(),
-        label=_("References for validation"),
-        widget=forms.CheckboxSelectMultiple,
-        required=False,
-        help_text=_("Of other images. Without any, some images of those above are kept for validation."),
-    )
-    validation_percent = forms.FloatField(
-        label=_("Images kept for validation, in percent"), min_value=0.1, max_value=90, initial=10
-    )
-    leaves_out_evaluated = forms.BooleanField(
-        label=_("Leave out images of evaluation sets"),
-        required=False,
-        help_text=_("Otherwise the training is refused if its references have images on which models are evaluated."),
-    )
-
-    def __init__(
-        self,
-        data: Mapping[str, Any] | None = None,
-        *,
-        by: User,
-        sets: Sequence[ReferenceSet],
-        initial: Mapping[str, Any] | None = None,
-    ) -> None:
-        super().__init__(data, by=by, initial=initial)
-        for name in ("references", "validation"):
-            field: Any = self.fields[name]
-            offered = [one for one in sets if not one.is_evaluation and not one.is_without_captions]
-            field.queryset = ReferenceSet.objects.filter(pk__in=[one.pk for one in offered])
-            field.choices = [(one.pk, reference_label(one)) for one in offered]
-        first = ("name", "base", "features", "references", "validation", "validation_percent", "leaves_out_evaluated")
-        self.order_fields([*first, *(name for name in self.fields if name not in first)])
-
-    def about(self) -> dict[str, Any]:
-        """Return what to train on what, of a valid form."""
-        cleaned = self.cleaned_data
-        return {
-            "name": cleaned["name"],
-            "base": cleaned["base"],
-            "features": cleaned.get("features"),
-            "references": list(cleaned["references"]),
-            "validation": list(cleaned["validation"]),
-            "validation_share": cleaned["validation_percent"] / 100,
-            "leaves_out_evaluated": cleaned["leaves_out_evaluated"],
-            "options": self.options,
-        }
-
-
-class ReferenceTranslationForm(forms.Form):
-    """English references, to be translated."""
-
-    languages = forms.ModelMultipleChoiceField(
-        Language.objects.exclude(pk=ENGLISH),
-        label=_("Languages"),
-        widget=forms.CheckboxSelectMultiple,
-        help_text=_("Each gets a set of its own."),
-    )
-    translator = forms.ModelChoiceField(
-        Translator.objects.none(),
-        label=_("Translator"),
-        empty_label=_("Choose…"),
-        help_text=_("The signature of each score against the new references names it."),
-    )
-    name = NameCharField(label=_("Name"), max_length=MAX_NAME_CHARACTERS, help_text=_("The same in all languages."))
-    mixed_with = forms.ModelMultipleChoiceField(
-        ReferenceSet.objects.none(),
-        label=_("Mix with captions of people"),
-        widget=forms.CheckboxSelectMultiple,
-        required=False,
-        help_text=_(
-            "Their captions go into the new set of their language, before the translations. WMDRel cannot use mixed "
-            "references."
-        ),
-    )
-    beams = forms.IntegerField(label=_("Beams"), min_value=1, max_value=64, initial=5)
-    max_tokens = forms.IntegerField(label=_("Maximum tokens"), min_value=1, max_value=1024, initial=128)
-
-    def __init__(
-        self, data: Mapping[str, Any] | None = None, *, by: User, english: ReferenceSet, people: Sequence[ReferenceSet]
-    ) -> None:
-        name = gettext("%(name)s, translated") % {"name": english.name}
-        super().__init__(data, initial={"name": name[:MAX_NAME_CHARACTERS]})
-        translator: Any = self.fields["translator"]
-        translator.queryset = translators(by)
-        self.has_translators = translator.queryset.exists()
-        languages: Any = self.fields["languages"]
-        languages.choices = sorted(((one.pk, one.name) for one in languages.queryset), key=lambda choice: choice[1])
-        mixed: Any = self.fields["mixed_with"]
-        mixed.queryset = ReferenceSet.objects.filter(pk__in=[one.pk for one in people]).select_related("language")
-        mixed.choices = [(one.pk, reference_label(one)) for one in people]
-        if not people:
-            del self.fields["mixed_with"]
-
-    def answers(self) -> dict[str, Any]:
-        """Return what `start_translations` asks for. Call it on a valid form."""
-        said = self.cleaned_data
-        return {
-            "languages": list(said["languages"]),
-            "translator": said["translator"],
-            "mixed_with": list(said.get("mixed_with", [])),
-            "decoding": Decoding(beams=said["beams"], max_tokens=said["max_tokens"]),
-            "name": said["name"],
-        }
+def features_label(one: EmbeddingSet) -> str:
+    text = ngettext("%(encoder)s, %(number)d image, %(day)s", "%(encoder)s, %(number)d images, %(day)s", one.rows)
+    values = {"encoder": one.encoder.name, "number": one.rows, "day": date_in_words(one.created_at)}
+    return f"{one.run.collection}: {text % values}"
 
 
 class SignificanceMethod:

@@ -1,0 +1,1 @@
+"""Forms of scores and reference captions."""
