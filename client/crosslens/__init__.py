@@ -4,5 +4,6 @@ from crosslens.connection import CrosslensError
 from crosslens.jobs import FileImport, Release, ServerJob
 from crosslens.projects import Crosslens, Project
 from crosslens.rows import Rows
+from crosslens.work import Batch
 
-__all__ = ["Crosslens", "CrosslensError", "FileImport", "Project", "Release", "Rows", "ServerJob"]
+__all__ = ["Batch", "Crosslens", "CrosslensError", "FileImport", "Project", "Release", "Rows", "ServerJob"]

@@ -12,6 +12,7 @@ from crosslens.connection import TIMEOUT_S, Connection
 from crosslens.jobs import FileImports, Releases, ServerJob
 from crosslens.rows import Rows
 from crosslens.sending import OnProgress, form_fields
+from crosslens.work import Work
 
 
 class Crosslens:
@@ -54,6 +55,11 @@ class Crosslens:
     def collections(self) -> Collections:
         """The collections of images that the person may use."""
         return Collections(self._connection, "collections/")
+
+    @property
+    def work(self) -> Work:
+        """The captions that the person writes."""
+        return Work(self._connection)
 
     def models(self) -> Rows:
         """List the models."""

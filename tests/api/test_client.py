@@ -12,9 +12,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from annotation.models import Release
+from annotation.models import Release, Round
 from annotation.services.releases import build
-from core.images.models import Collection, ImportJob
+from annotation.services.rounds import fill_round
+from core.images.models import Collection, Image, ImportJob
+from core.images.services.images import make_sizes
 from core.jobs.models import OPEN_STATES
 from core.people.models import Project, User
 from core.people.services import tokens
@@ -43,6 +45,10 @@ def worked(_seconds: float) -> None:
     """Do what waits for a worker, instead of waiting for one."""
     for job in ImportJob.objects.filter(state__in=OPEN_STATES):
         run(job)
+    for image in Image.objects.filter(state__in=OPEN_STATES):
+        make_sizes(image_id=image.pk, now=timezone.now())
+    for round in Round.objects.filter(awaits_tasks=True):
+        fill_round(round_id=round.pk)
     for release in Release.objects.filter(state__in=OPEN_STATES):
         build(release_id=release.pk, clock=timezone.now)
     for scoring_pass in Pass.objects.filter(state__in=OPEN_STATES):

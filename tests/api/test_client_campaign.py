@@ -7,14 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from django.utils import timezone
 
 from annotation.models import Round
-from annotation.services.rounds import fill_round
-from core.images.models import Image
-from core.images.services.images import make_sizes
 from core.languages.models import Language
-from tests.annotation.submitting import submit_captions
+from crosslens import Crosslens, Project
 from tests.api.test_client import connected
 from tests.factories import make_annotator, make_user
 from tests.images.image_files import image_file
@@ -56,6 +52,28 @@ def english(path: Path) -> Path:
     return path
 
 
+def opened_rounds(project: Project) -> list[int]:
+    """Wait until the rounds of all languages have their images."""
+    for _time in range(3):
+        opened = [row for row in project.progress()["rounds"] if row["state"] == "open"]
+        if all(row["tasks"] == len(KEYS) for row in opened):
+            return [row["round"] for row in opened]
+        project._connection.pause(1)
+    raise AssertionError(opened)
+
+
+def write_captions(writer: Crosslens, round_id: int) -> None:
+    (one,) = writer.work.rounds()
+    assert (one["round"], one["missing_requirements"]) == (round_id, [])
+    batch = writer.work.take(round_id)
+    assert sorted(item["english"] for item in batch.items) == [f"A {key}." for key in KEYS]
+    for item in batch.items:
+        batch.rate(item["position"], "GOOD")
+    for item in batch.open_writing().items:
+        batch.write(item["position"], f"Text {item['position']} of {writer.me()['username']}")
+    assert batch.submit().values["stage"] == "submitted"
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_36_languages_from_a_campaign_file_to_a_release_with_images(tmp_path, monkeypatch):
     from datasets import load_dataset
@@ -63,10 +81,8 @@ def test_36_languages_from_a_campaign_file_to_a_release_with_images(tmp_path, mo
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     manager = make_user("mara", is_staff=True, is_superuser=True)
     server = connected(manager)
-    project = server.projects.create("world", '[project]\nname = "World"')
+    project = server.projects.create("world", '[project]\nname = "World"\n[practice]\n')
     slug = server.collections.upload(photographs(tmp_path / "photographs"), project="world", name="Photographs")
-    for image_id in Image.objects.values_list("pk", flat=True):
-        make_sizes(image_id=image_id, now=timezone.now())
     captions = project.imports.preview(english(tmp_path / "writer.jsonl"), collection=slug).confirm()
     assert [part["added"] for part in captions.parts] == [3]
 
@@ -76,12 +92,10 @@ def test_36_languages_from_a_campaign_file_to_a_release_with_images(tmp_path, mo
     assert {step["kind"] for step in project.plan_campaign(campaign)} == {"added"}
     project.apply_campaign(campaign)
     assert project.plan_campaign(campaign) == []
-    for round in Round.objects.filter(awaits_tasks=True):
-        fill_round(round_id=round.pk)
-    opened = [row["id"] for row in project.rounds if row["state"] == "open"]
+    opened = opened_rounds(project)
     assert len(opened) == 36
     for round in Round.objects.filter(pk__in=opened):
-        submit_captions(round, make_annotator(round, f"writer-{round.language_id}"), now=timezone.now())
+        write_captions(connected(make_annotator(round, f"writer-{round.language_id}")), round.pk)
     assert {row["language"] for row in project.captions()} == {*tags}
     for round_id in opened:
         project.rounds.close(round_id, assigned="return")
