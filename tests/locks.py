@@ -44,12 +44,14 @@ class Locks:
             elif changed["table"] not in self.tables:
                 self._note(changed["table"])
             return result
-        if found := LOCKS.search(sql):
-            tables = re.findall(r'"(\w+)"', found["tables"] or sql.partition(" FROM ")[2])
+        # Tasks are counted as they are locked.
+        locking = sql.removeprefix("SELECT COUNT(*) FROM (").removesuffix(") locked")
+        if found := LOCKS.search(locking):
+            tables = re.findall(r'"(\w+)"', found["tables"] or locking.partition(" FROM ")[2])
             for table in tables if found["tables"] else tables[:1]:
                 # Who refers to a person waits for nobody but whoever changes the name, and then not for themselves.
                 name = NAME if table == PERSON and "KEY SHARE" in found[0] else table
-                self._note_rows(name, table, sql[: found.start()], params)
+                self._note_rows(name, table, locking[: found.start()], params)
         elif sql.startswith("DELETE FROM"):
             table = re.findall(r'"(\w+)"', sql)[0]
             self._note_rows(table, table, sql, params)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+from typing import Any
+
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from core.images.models import Collection, ImportJob, ImportStage
@@ -11,11 +15,14 @@ from core.people.models import Project
 from office.imports.services.undoing import UndoRefusedError, ask_to_undo, undo_at_once
 from research.inference.models import CaptioningModel, ModelCaption, RunState, Training
 from research.inference.selectors.models import caption_counts
+from research.inference.training.options import TrainingOptions
 from research.scoring.models import Reference, ReferenceSet, Scoring
+from research.scoring.services import training_data
 from sxs_eval.models import Comparison
-from tests.concurrency import together_with_errors
+from tests.concurrency import BARRIER_TIMEOUT_S, together, together_with_errors
 from tests.factories import NOW, make_collection, make_comparison, make_project
 from tests.imports.sent import confirmed, run
+from tests.locks import wait_for_a_waiter
 from tests.scoring.scored import make_scoring
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
@@ -148,3 +155,57 @@ def test_of_rivals_who_undo_and_who_score_one_is_refused(project, collection):
     assert people.parts.count() == 1
     assert isinstance(outcomes[1], Exception) == (job.state == JobState.DONE)
     assert Scoring.objects.exists() == ModelCaption.objects.exists() == CaptioningModel.objects.exists()
+
+
+def undo_while_a_training_starts(
+    project: Project, collection: Collection, monkeypatch: pytest.MonkeyPatch, *, waits: bool
+) -> ImportJob:
+    """The training has read its captions before the undo, and is stored once the undo waits, or is done."""
+    keys = collection.entries.values_list("key", flat=True)
+    lines = "".join(f'{{"image": "{key}", "captions": ["a {key}", "b"]}}\n' for key in keys)
+    job = run(confirmed(lines.encode(), "People.de.jsonl", project=project, collection=collection.slug))
+    ask_to_undo(job=job, by=project.created_by, now=NOW)
+    kept, has_read, is_undone = ReferenceSet.objects.get(), threading.Event(), threading.Event()
+
+    def store(**about: object) -> Training:
+        has_read.set()
+        wait_for_a_waiter() if waits else is_undone.wait(BARRIER_TIMEOUT_S)
+        return trained_on(kept.pk, project)
+
+    def act(who: str) -> None:
+        if who == "undoes":
+            assert has_read.wait(BARRIER_TIMEOUT_S)
+            run(job)
+            is_undone.set()
+        else:
+            about: dict[str, Any] = {
+                "name": "T",
+                "base": None,
+                "references": [kept],
+                "validation": [],
+                "validation_share": 0.5,
+            }
+            about |= {"leaves_out_evaluated": False, "options": TrainingOptions(), "project": project, "by": None}
+            training_data.start_training(**about, now=NOW)
+
+    monkeypatch.setattr("research.inference.services.trainings.start", store)
+    together(act, ["undoes", "trains"])
+    job.refresh_from_db()
+    return job
+
+
+@pytest.mark.postgres
+@pytest.mark.skipif(not connection.features.has_select_for_update, reason="SQLite has one writer at a time")
+@pytest.mark.django_db(transaction=True)
+def test_an_undo_waits_for_a_training_that_starts_and_is_refused(project, collection, monkeypatch):
+    job = undo_while_a_training_starts(project, collection, monkeypatch, waits=True)
+    assert (job.state, "trainings" in job.error, ReferenceSet.objects.count()) == (JobState.FAILED, True, 1)
+
+
+@pytest.mark.postgres
+@pytest.mark.skipif(not connection.features.has_select_for_update, reason="SQLite has one writer at a time")
+@pytest.mark.django_db(transaction=True)
+def test_the_control_without_a_lock_the_training_names_what_is_gone(project, collection, monkeypatch):
+    monkeypatch.setattr(training_data, "_locked", lambda *sets: sets)
+    job = undo_while_a_training_starts(project, collection, monkeypatch, waits=False)
+    assert (job.state, Training.objects.count(), ReferenceSet.objects.count()) == (JobState.DONE, 1, 0)

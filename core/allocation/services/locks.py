@@ -40,6 +40,11 @@ def lock_pools(pools: QuerySet[Pool]) -> list[int]:
     return list(pools.order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True))
 
 
+def lock_settings_of(pools: QuerySet[Pool]) -> None:
+    """Lock pools against others who change their settings. Tasks of them are still assigned."""
+    list(pools.order_by("pk").select_for_update(no_key=True, of=("self",)).values_list("pk"))
+
+
 def lock_pool_shared(pool: Pool) -> None:
     """Lock a pool against being closed until the transaction ends, and read it again.
 

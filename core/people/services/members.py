@@ -8,8 +8,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
+from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Model, Q
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
@@ -153,13 +154,23 @@ def create_project(
     """
     wanted = (slug or slugify(name))[:SLUG_LENGTH].strip("-") or "project"
     with transaction.atomic():
-        project = Project.objects.create(
-            slug=free_slug(Project, wanted), name=name, description=description, created_by=manager
-        )
+        project = _with_free_slug(wanted, name=name, description=description, created_by=manager)
         Membership.objects.create(project=project, user=manager, role=Role.MANAGER)
         said = {"body": consent_body} if consent_body else _first_consent(manager)
         ConsentText.objects.create(project=project, version=1, **said)
     return project
+
+
+def _with_free_slug(wanted: str, **about: Any) -> Project:
+    while True:
+        slug = free_slug(Project, wanted)
+        try:
+            with transaction.atomic():
+                return Project.objects.create(slug=slug, **about)
+        except IntegrityError:
+            # Somebody else took it at this moment.
+            if not Project.objects.filter(slug=slug).exists():
+                raise
 
 
 def free_slug(model: type[Model], wanted: str, *, reserved: Collection[str] = ()) -> str:

@@ -75,7 +75,7 @@ def campaign_apply(request: Request, slug: str) -> Response:
         errors = {step.path: [step.text] for step in change.refused}
         detail = _("Nothing was changed. Correct these lines in the file, or remove them.")
         raise ApiError(409, "campaign-not-possible", detail, errors)
-    return Response(CampaignChangeSerializer(change).data, status=201 if is_new and change.is_applied else 200)
+    return Response(CampaignChangeSerializer(change).data, status=201 if change.is_new and change.is_applied else 200)
 
 
 campaign_show_or_apply = one_address(campaign_show, campaign_apply)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from core.people.models import Project, User
@@ -17,6 +18,7 @@ from research.scoring.models import Reference, ReferenceSet
 from research.scoring.services.reference_translations import is_being_translated
 
 
+@transaction.atomic
 def start_training(
     *,
     name: str,
@@ -39,6 +41,7 @@ def start_training(
 
     Raises research.inference.services.steering.WorkRefusedError.
     """
+    references, validation = _locked(references, validation)
     if being := is_being_translated([*references, *validation]).first():
         raise WorkRefusedError(
             _("“%(name)s” is still being translated. Start the training when it is done.") % {"name": being.made.name}
@@ -70,6 +73,19 @@ def start_training(
         by=by,
         now=now,
     )
+
+
+def _locked(*several: Sequence[ReferenceSet]) -> list[list[ReferenceSet]]:
+    """Lock references, as the undoing of an import does, and read them again: a training names them without a key.
+
+    Raises WorkRefusedError: some are gone.
+    """
+    wanted = {one.pk for sets in several for one in sets}
+    rows = ReferenceSet.objects.filter(pk__in=wanted).order_by("pk").select_for_update(no_key=True)
+    found = {one.pk: one for one in rows}
+    if wanted - found.keys():
+        raise WorkRefusedError(_("These references no longer exist. Choose others."))
+    return [[found[one.pk] for one in sets] for sets in several]
 
 
 def evaluated_images(project: Project) -> set[str]:

@@ -8,12 +8,16 @@ from typing import Any
 
 from django.db import transaction
 
+from annotation.models import RoundFigures
 from annotation.services import projects
 from annotation.tasks import nudge_filling as nudge_rounds
+from core.allocation.models import Pool, Task
+from core.allocation.services.locks import lock_settings_of, lock_tasks
 from core.people.models import Membership, Project, Role, User
+from core.people.permissions import project_for
+from core.people.services.members import lock_person
+from office.dashboard.services.campaign import comparisons, languages
 from office.dashboard.services.campaign.changes import CampaignChange, refusals_at
-from office.dashboard.services.campaign.comparisons import apply_comparisons
-from office.dashboard.services.campaign.languages import apply_languages
 from office.dashboard.services.campaign.names import CampaignNames
 from office.dashboard.services.campaign.people import apply_invitations, apply_rates, apply_studies
 from office.dashboard.services.campaign.texts import apply_practice, apply_texts
@@ -22,9 +26,9 @@ from sxs_eval.models import Comparison
 from sxs_eval.tasks import nudge_filling as nudge_comparisons
 
 PARTS: dict[str, Callable[[CampaignChange, Any], None]] = {
-    "languages": apply_languages,
+    "languages": languages.apply_languages,
     "practice": apply_practice,
-    "comparisons": apply_comparisons,
+    "comparisons": comparisons.apply_comparisons,
     "invitations": apply_invitations,
     "studies": apply_studies,
     "rates": apply_rates,
@@ -46,15 +50,18 @@ def apply_campaign(
     rolled back, so that a plan cannot differ from what follows. Where something cannot be changed, nothing is done.
 
     - `campaign`: what `read_campaign` returned.
-    - `slug`: of a new project; without one, that of the file, or one made from its name.
+    - `slug`: of a new project; without one, that of the file, or one made from its name. If there is one of this slug
+      by now, the file is applied to it.
 
     Raises CampaignFileError: a name in it stands for nothing here, or a service refuses a value.
     """
-    names = CampaignNames(project, by=by)
-    names.check(campaign)
     with transaction.atomic():
+        if project is None and slug:
+            project = _made_meanwhile(slug, by)
+        names = CampaignNames(project, by=by)
+        names.check(campaign)
         if project is not None:
-            _wait_for_others(project)
+            _lock_what_is_there(project, campaign)
         change = _change_of(project, campaign, names, slug=slug, by=by, now=now)
         apply_texts(change, campaign)
         for name, apply in PARTS.items():
@@ -70,14 +77,33 @@ def apply_campaign(
     return change
 
 
-def _wait_for_others(project: Project) -> None:
-    """Wait until no other file is being applied to `project`: both would find the same invitations lacking.
+def _made_meanwhile(slug: str, by: User) -> Project | None:
+    """Wait for other requests of `by` that make projects, and return the one of this slug, if there is one now.
 
-    Its managers' memberships come before all that a file changes in docs/decisions/0039; the project's log comes last.
+    Raises Http404: somebody else has made it.
+    """
+    lock_person(by)
+    return project_for(by, slug, Role.MANAGER) if Project.objects.filter(slug=slug).exists() else None
+
+
+def _lock_what_is_there(project: Project, campaign: Mapping[str, Any]) -> None:
+    """Lock what the file can change of `project`, in the order of docs/decisions/0039: each step then writes the log.
+
+    It also waits until no other file is being applied: both would find the same invitations lacking.
     """
     managers = Membership.objects.filter(project=project, role=Role.MANAGER)
-    list(managers.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
+    for rows in (managers, project.rounds.all(), Comparison.objects.filter(project=project)):
+        list(rows.order_by("pk").select_for_update(no_key=True, of=("self",)).values_list("pk", flat=True))
     project.refresh_from_db()
+    named = [
+        *languages.named_pools(project, campaign.get("languages", ())),
+        *comparisons.named_pools(project, campaign.get("comparisons", ())),
+    ]
+    lock_settings_of(Pool.objects.filter(pk__in=[pool.pk for pool, _wanted in named]))
+    replicated = [pool.pk for pool, wanted in named if wanted.get("replication") not in (None, pool.replication)]
+    lock_tasks(Task.objects.filter(pool__in=replicated))
+    figures = RoundFigures.objects.filter(round__pool__in=replicated)
+    list(figures.order_by("pk").select_for_update(no_key=True, of=("self",)).values_list("pk", flat=True))
 
 
 def _change_of(

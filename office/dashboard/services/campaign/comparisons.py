@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
 
+from core.allocation.models import Pool
+from core.people.models import Project
 from office.dashboard.selectors.campaign_file import SHARED_BY_COMPARISONS, comparison_of, comparisons_of
 from office.dashboard.services.campaign.changes import CampaignChange, seconds
 from sxs_eval.models import Comparison
@@ -23,8 +25,21 @@ SAME = ("base", "test", "collection", "subset", "images", "seed", "scale")
 """What makes two comparisons of a language one."""
 
 
+def known_comparisons(project: Project) -> dict[tuple[Any, ...], Comparison]:
+    """Return comparisons by their language and what else makes two of them one."""
+    return {(one.language_id, *_key(comparison_of(one))): one for one in comparisons_of(project)}
+
+
+def named_pools(project: Project, comparisons: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Pool, Mapping[str, Any]]]:
+    """Yield the pools of comparisons that are there, each with what the file says of it."""
+    known = known_comparisons(project)
+    for wanted in comparisons:
+        found = (known.get((tag, *_key(wanted))) for tag in wanted["languages"])
+        yield from ((one.pool, wanted) for one in found if one is not None)
+
+
 def apply_comparisons(change: CampaignChange, comparisons: Sequence[Mapping[str, Any]]) -> None:
-    known = {(one.language_id, *_key(comparison_of(one))): one for one in comparisons_of(change.project)}
+    known = known_comparisons(change.project)
     for number, wanted in enumerate(comparisons):
         path, key = f"comparisons[{number}]", _key(wanted)
         lacking = [tag for tag in wanted["languages"] if (tag, *key) not in known]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from random import SystemRandom
 from typing import Any
 
@@ -19,12 +19,22 @@ from annotation.services.projects import (
     changed_settings,
     take_over,
 )
+from core.allocation.models import Pool
+from core.people.models import Project
 from office.dashboard.formats.campaign_file import ROUND_TABLES, CampaignFileError
 from office.dashboard.selectors.campaign_file import ALL, language_of, round_of, rounds_by_language
 from office.dashboard.services.campaign.changes import CampaignChange, seconds
 
 SEED_BITS = 31
 FIXED = ("collection", "captioners", "seed")
+
+
+def named_pools(project: Project, languages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Pool, Mapping[str, Any]]]:
+    """Yield the pools of rounds that are there, each with what the file says of it."""
+    known = rounds_by_language(project)
+    for wanted in languages:
+        for table, round in known.get(wanted["tag"], {}).items():
+            yield round.pool, wanted[table]
 
 
 def apply_languages(change: CampaignChange, languages: Sequence[Mapping[str, Any]]) -> None:
