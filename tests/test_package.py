@@ -8,9 +8,11 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import time
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,28 +24,51 @@ pytestmark = [pytest.mark.process, pytest.mark.long(reason="a wheel is built, in
 PASSWORD = "heron-on-one-leg-4"
 
 
+MAX_MB = 400
+"""Of an environment with the wheel and all that it needs."""
+PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+
+
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the wheel, which finds all other packages in that of the tests."""
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("package")
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    wheel = ["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(ROOT)]
-    subprocess.run([*pip, *wheel], check=True, timeout=300)
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "env")], check=True, timeout=60)
+    what = ["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(ROOT)]
+    subprocess.run([*PIP, *what], check=True, timeout=300)
     (made,) = folder.glob("crosslens-*.whl")
-    python = folder / "env" / "bin" / "python"
-    subprocess.run([*pip, "--python", str(python), "install", "--no-deps", str(made)], check=True, timeout=300)
-    (packages,) = (folder / "env" / "lib").glob("python*/site-packages")
+    return made
+
+
+def environment(folder: Path, *installed: str) -> Path:
+    """Make an environment with what pip installs, and return the folder of its packages."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True, timeout=60)
+    pip = [*PIP, "--python", str(folder / "bin" / "python"), "install"]
+    subprocess.run([*pip, *installed], check=True, timeout=600)
+    (packages,) = (folder / "lib").glob("python*/site-packages")
+    return packages
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path) -> Path:
+    """The packages of an environment with the wheel, which finds all others in that of the tests."""
+    packages = environment(wheel.parent / "env", "--no-deps", str(wheel))
     (packages / "others.pth").write_text(sysconfig.get_path("purelib"))
     return packages
 
 
 @pytest.fixture
 def platform(installed: Path, tmp_path: Path) -> Iterator[Demo]:
-    platform = Demo(tmp_path / "data", [str(installed.parents[2] / "bin" / "crosslens")])
-    yield platform
-    for pid in platform.processes():
-        os.kill(pid, signal.SIGKILL)
+    with ended(Demo(tmp_path / "data", [str(installed.parents[2] / "bin" / "crosslens")])) as platform:
+        yield platform
+
+
+@contextmanager
+def ended(platform: Demo) -> Iterator[Demo]:
+    """Kill what is left of it in the end."""
+    try:
+        yield platform
+    finally:
+        for pid in platform.processes():
+            os.kill(pid, signal.SIGKILL)
 
 
 def files(packages: Path) -> set[Path]:
@@ -85,3 +110,29 @@ def test_the_installed_command_runs_every_other_command_and_says_what_there_is(i
     listed = run("manage", "list_backends")
     assert listed.returncode == 0, listed.stderr
     assert "palette" in listed.stdout
+
+
+@pytest.fixture
+def whole(wheel: Path, tmp_path: Path) -> Path:
+    """The packages of an environment of its own with the wheel and all that it needs, from where pip finds them."""
+    probe = ["download", "--no-deps", "--dest", str(tmp_path / "probe"), "asgiref"]
+    if subprocess.run([*PIP, *probe], capture_output=True, timeout=120, check=False).returncode:
+        pytest.skip("pip finds no packages here, so that what the wheel needs cannot be installed")
+    return environment(tmp_path / "env", str(wheel))
+
+
+def test_the_wheel_with_all_that_it_needs_is_small_and_shows_its_first_page(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    megabytes = sum(path.lstat().st_size for path in whole.parents[2].rglob("*")) / 1e6
+    with ended(Demo(tmp_path / "data", [str(whole.parents[2] / "bin" / "crosslens")])) as platform:
+        began = time.monotonic()
+        said = platform.start(command="start", options=["--data", str(platform.var)], until="works once")
+        address = re.search(r"http://\S+/accounts/password/\S+", said)[0]
+        assert urllib.request.urlopen(address, timeout=30).status == 200
+        seconds = time.monotonic() - began
+        platform.process.send_signal(signal.SIGINT)
+        assert platform.ends() == 0
+    with capsys.disabled():
+        sys.stdout.write(f"\n{megabytes:.0f} MB installed; the first page {seconds:.1f} s after the start\n")
+    assert megabytes < MAX_MB
