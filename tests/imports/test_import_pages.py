@@ -189,20 +189,17 @@ def new_files() -> list[SimpleUploadedFile]:
 
 
 def test_a_folder_and_its_captions_become_a_project_where_people_work_in_one_form(client, project):
-    """Twelve actions: New project, name, Start, two choices of files, two languages, people, Preview, model, Preview
-    again, Import. A file that names its model needs two fewer."""
+    """Ten actions: New project, name, Start, two choices of files, two languages, people, Preview, Import."""
     page = client.get(reverse("imports:import-create", args=["lions"]) + "?group=core").text
     assert page.count('name="languages"') == 36
     assert page.count("checked") == 4
     job = upload(client, *new_files(), languages=["de", "sw"], places=5)
     page = client.get(show(job)).text
     assert "a pilot opens in de, sw" in page
-    assert [name for name, _text in job.options["gaps"]] == ["kind"]
-    answers = {"model": "blip", "languages": ["de", "sw"], "places": 5, "new_collection": project.name}
-    client.post(show(job), answers)
-    assert run(job).options["gaps"] == []
+    assert job.options["gaps"] == []
+    assert 'name="model" value="blip"' in page
     assert not project.rounds.exists()
-    client.post(show(job), answers)
+    client.post(show(job), {"model": "blip", "languages": ["de", "sw"], "places": 5, "new_collection": project.name})
     assert (run(job).state, job.error) == (JobState.DONE, "")
 
     pilots = project.rounds.filter(state=RoundState.OPEN).order_by("language")
@@ -217,12 +214,26 @@ def test_a_folder_and_its_captions_become_a_project_where_people_work_in_one_for
     assert 'name="languages"' not in client.get(reverse("imports:import-create", args=["lions"])).text
 
 
+def test_only_english_captions_that_are_clearly_a_models_are_named_after_their_file(client, project):
+    images, file = new_files()[:2], b'{"image": "b1.jpg", "caption": "A red hill."}\n'
+    both = file + b'{"image": "b1.jpg", "caption": "A hill."}\n'
+    for name, content, languages in (
+        ("a.de.jsonl", file, ["de"]),
+        ("a.en.jsonl", both, ["de"]),
+        ("a.en.jsonl", file, []),
+    ):
+        job = upload(client, *images, SimpleUploadedFile(name, content), languages=languages)
+        assert "model" not in job.options["wish"], name
+        for image in images:
+            image.seek(0)
+
+
 def test_images_that_a_project_begins_with_need_no_collection_though_there_are_others(client, project):
     make_collection(images=1)
     make_collection(images=1)
     job = upload(client, *new_files(), languages=["de"])
     assert job.options["wish"]["new_collection"] == project.name
-    assert [name for name, _text in job.options["gaps"]] == ["kind"]
+    assert job.options["gaps"] == []
     without = upload(client, new_files()[-1], languages=["de"])
     assert "in which collection the images are" in dict(without.options["gaps"])["collection"]
 

@@ -22,7 +22,7 @@ from core.jobs.models import JobState
 from core.jobs.services import leases
 from core.people.models import Project, User
 from gapgame.rules.item_sources import CHOICE_LIMITS, ItemChoice
-from office.imports.services.previews import ImportGap, ImportWish, PreviewedFile, gaps_of, preview
+from office.imports.services.previews import ImportGap, ImportWish, PreviewedFile, gaps_of, guessed_model, preview
 from office.imports.services.sent_files import SentFiles, sent_files
 from office.imports.services.taking import take
 
@@ -113,7 +113,12 @@ def look_through(job: ImportJob, *, clock: Clock) -> None:
     renew = partial(_renew, job, clock)
     with _ended_if_it_fails(job, clock=clock), sent_files(job, renew=renew) as sent:
         wish = wish_of(job)
-        previewed = preview(sent.paths(), wish, after_each=renew)
+        paths = sent.paths()
+        previewed = preview(paths, wish, after_each=renew)
+        if model := guessed_model(previewed, wish):
+            job.options[WISH]["model"] = model
+            wish = wish_of(job)
+            previewed = preview(paths, wish, after_each=renew)
         _show(job, previewed, gaps_of(previewed, wish), sent, clock=clock)
 
 

@@ -15,6 +15,7 @@ from annotation.services.caption_imports import languages_taken
 from core.images.models import Collection
 from core.images.permissions import collections_in, may_change
 from core.languages.models import Language
+from core.languages.rules.registry import ENGLISH
 from core.people.models import Project, Role, User
 from core.people.permissions import READERS, has_role
 from crosslens_metrics.formats.file_names import language_in_name, model_in_name
@@ -37,6 +38,7 @@ from gapgame.rules.item_sources import ItemChoice
 from gapgame.services import item_imports
 from gapgame.services.items import is_closed
 from office.imports.services.matching import LicencedFiles, MatchedImages, matched_images
+from research.inference.rules.captions import MAX_MODEL_NAME_CHARACTERS
 from research.selection.models import CandidateList
 from research.selection.selectors.pools import is_complete
 from research.selection.services import candidates
@@ -253,6 +255,19 @@ def gaps_of(previewed: Sequence[PreviewedFile], wish: ImportWish) -> list[Import
 def _changed_in(choice: ItemChoice) -> list[str]:
     usual = asdict(ItemChoice())
     return [part for part, value in asdict(choice).items() if value != usual[part]]
+
+
+def guessed_model(previewed: Sequence[PreviewedFile], wish: ImportWish) -> str:
+    """Name the model of captions by their file, where they do not say it and languages are to begin; or "".
+
+    People rate English captions by a model. So the only English captions, one of each image, are those.
+    """
+    files = [one.file for one in previewed if one.file.kind != FileKind.IMAGES]
+    if not wish.languages or wish.model or wish.kind or [file.kind for file in files] != [FileKind.CAPTIONS]:
+        return ""
+    (file,) = files
+    is_clear = not file.written_by and set(file.languages) == {ENGLISH} and file.languages[ENGLISH] <= len(file.images)
+    return model_in_name(file.path)[:MAX_MODEL_NAME_CHARACTERS] if is_clear else ""
 
 
 def _missing_columns(files: Sequence[RecognisedFile], wish: ImportWish) -> list[str]:
