@@ -105,6 +105,7 @@ NOT_SAID = {
     "POST /api/v1/projects/{slug}/captions/{caption_id}/feedback/",
     "POST /api/v1/projects/{slug}/captions/{caption_id}/return/",
     "POST /api/v1/projects/{slug}/references/{set_id}/translate/",
+    "POST /api/v1/projects/{slug}/references/",
 }
 """What they accept depends on what is stored, on another field or on whether anything of a text can be seen."""
 

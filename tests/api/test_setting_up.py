@@ -142,3 +142,12 @@ def test_what_cannot_be_set_now_is_refused(seeded, mia):
     mia.post(address("round-step", "lions", seeded.main.pk, "close"), assigned="let-finish")
     refused = mia.patch(address("round-show", "lions", seeded.main.pk), is_open=True)
     assert refused.json()["errors"] == {"is_open": ["This cannot be set here."]}
+
+
+@pytest.mark.usefixtures("_two_models")
+def test_images_without_references_stand_for_themselves(seeded, mia):
+    where = address("reference-list", "lions")
+    assert list(mia.post(where, collection="zoo", language="xx").json()["errors"]) == ["language"]
+    made = mia.post(where, collection="zoo", language="fr")
+    assert (made.status_code, made.json()["kind"], made.json()["images"]) == (200, "none", 4)
+    assert mia.post(where, collection="zoo", language="fr").json()["id"] == made.json()["id"]

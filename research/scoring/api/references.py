@@ -18,9 +18,10 @@ from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, many_shown, page
 from core.people.api.problems import explain, refused_as
 from core.people.api.requested import validated_data
-from core.people.api.views import person_asking
+from core.people.api.views import asking_now, person_asking
 from core.people.permissions import READERS, project_for
 from research.scoring.forms.references import ReferenceTranslationForm
+from research.scoring.forms.scores import WithoutReferencesForm
 from research.scoring.models import ReferenceKind, ReferenceSet, ReferenceTranslation
 from research.scoring.permissions import reference_set_for
 from research.scoring.selectors.setup import reference_sets, written_by_people
@@ -54,6 +55,7 @@ class EvaluationSerializer(serializers.Serializer[Any]):
     is_evaluation = serializers.BooleanField()
 
 
+WithoutReferencesSerializer = form_shape("WithoutReferences", WithoutReferencesForm)
 NewTranslationsSerializer = form_shape("NewTranslations", ReferenceTranslationForm, filled=("name",))
 
 
@@ -61,6 +63,21 @@ NewTranslationsSerializer = form_shape("NewTranslations", ReferenceTranslationFo
 def reference_list(request: Request, slug: str) -> Response:
     rows = reference_sets(project_for(person_asking(request), slug, *READERS))
     return page(request, [ListPart(0, rows)], order=["pk"], show=many_shown(ReferenceSetSerializer))
+
+
+@api.post(
+    "references_without_captions",
+    "Get what stands for the images of a collection, to score captions without references",
+    ReferenceSetSerializer,
+    request=WithoutReferencesSerializer,
+    description="For metrics that need no references in the language, such as CMedRel. Sent again, it is the same set.",
+)
+def references_without_captions(request: Request, slug: str) -> Response:
+    project = project_for(person_asking(request), slug, *READERS)
+    form = sent_form(request, WithoutReferencesSerializer, partial(WithoutReferencesForm, project=project))
+    with refused_as("references-refused", services.ReferenceFileError):
+        made = services.without_references(project=project, **form.cleaned_data, **asking_now(request))
+    return Response(ReferenceSetSerializer(made).data)
 
 
 @api.get("reference_set", "A set of reference captions", ReferenceSetSerializer)
@@ -129,4 +146,5 @@ def _translating(sets: Sequence[ReferenceSet]) -> Response:
     return started({"results": ReferenceSetSerializer(sets, many=True).data}, "translation", *asked)
 
 
+reference_list_or_create = one_address(reference_list, references_without_captions)
 reference_show_change_or_delete = one_address(reference_show, reference_change, reference_delete)
