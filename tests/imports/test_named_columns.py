@@ -160,3 +160,16 @@ def test_several_tables_each_have_the_columns_that_are_named(tmp_path, project, 
     said = ["--map", *(f"{part}={name}" for part, name in NAMED.items()), "caption=Text", "--language", "de"]
     seen, _status = looked_at(tmp_path / "j.csv", tmp_path / "c.csv", *said)
     assert [one["kind"] for one in seen] == ["judgements", "captions"]
+
+
+def test_a_table_that_names_images_which_are_not_here_may_hold_something_else(project, collection):
+    client = client_of(project.created_by)
+    key = collection.entries.get().key
+    job = upload(client, SimpleUploadedFile("t.csv", f"file,lang,system,txt\n{key},de,m,Ein Hund\n".encode()))
+    assert [part for part, _text in job.options["gaps"]] == ["map"]
+    about = {"collection": collection.slug, "table": "captions"}
+    client.post(show(job), about)
+    columns = {"image": "file", "caption": "txt", "language": "lang", "model": "system"}
+    client.post(show(run(job)), about | {f"column_{part}": name for part, name in columns.items()})
+    (seen,) = run(job).options["preview"]
+    assert (seen["by_model"], seen["images"], job.options["gaps"]) == ({"m": {"de": 1}}, {"matched": 1, "unknown": 0}, [])
