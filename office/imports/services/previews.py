@@ -222,7 +222,7 @@ def gaps_of(previewed: Sequence[PreviewedFile], wish: ImportWish) -> list[Import
         if one.file.kind == UNKNOWN_KIND and one.file.inside:
             continue
         if one.file.kind == FileKind.IMAGES and one.file.columns and not one.images.number:
-            text = _("%(path)s names images, and none of them is here. Send them too, or say what else the table holds.")
+            text = _("%(path)s names images, and none of them is here. Send them too, or say what the table holds.")
             found[ImportGap("map", text % {"path": one.file.path})] = None
             continue
         found |= dict.fromkeys(_gaps_of(one.file, wish, kinds))
