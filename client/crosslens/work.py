@@ -39,7 +39,7 @@ class Batch:
         return items
 
     def rate(self, position: int, rating: str) -> None:
-        """Rate an English caption: BAD, NEUTRAL or GOOD."""
+        """Rate an English caption: EXCELLENT, GOOD, MEDIUM, BAD or NOT-ENOUGH-INFO."""
         self._connection.json("PUT", f"{self._address}ratings/{position}/", json={"rating": rating})
 
     def open_writing(self) -> Self:

@@ -35,14 +35,14 @@ api = ApiOperations("comparisons")
 FIGURE = serializers.CharField(
     required=False, help_text="Take the platform's own scores by this figure, such as cider, in place of `scores`."
 )
-FIELDS: dict[str, Any] = {"omit": ("file",), "filled": ("seed",), "figure": FIGURE}
-PlanSerializer = form_shape("Plan", PlanForm, **FIELDS)
+FIELDS: dict[str, Any] = {"omit": ("file",), "figure": FIGURE}
+PlanSerializer = form_shape("Plan", PlanForm, filled=("seed",), **FIELDS)
 PlanToStartSerializer = form_shape(
     "PlanToStart",
     PlanForm,
     **FIELDS,
     sessions=serializers.ListField(
-        child=serializers.CharField(), min_length=1, required=False, help_text="Keys; by default all suggested ones."
+        child=serializers.CharField(), min_length=1, help_text="Keys of pairs of the proposal."
     ),
 )
 
@@ -139,12 +139,12 @@ def plan_propose(request: Request, slug: str) -> Response:
     "Start the comparisons of a plan",
     {200: StartedPlanSerializer, 202: StartedPlanSerializer},
     request=PlanToStartSerializer,
-    description="With the fields, and the seed, of the proposal. Their pairs are made in the background.",
+    description="With the fields, the seed and keys of the proposal. Their pairs are made in the background.",
 )
 def plan_start(request: Request, slug: str) -> Response:
     project = project_for(person_asking(request), slug, *READERS)
     sent = validated_data(PlanToStartSerializer, request)
-    keys = sent.pop("sessions", None)
+    keys = sent.pop("sessions")
     form = _plan_form(project, sent)
     with refused_as("comparison-refused", ComparisonError):
         made, already = create_planned(
@@ -170,8 +170,8 @@ def _plan_form(project: Project, sent: dict[str, Any]) -> PlanForm:
     return filled_form(partial(PlanForm, project=project, measured=measured_pace(project), initial=first), sent)
 
 
-def _chosen(rows: Sequence[PlanRow], keys: Sequence[str] | None) -> list[PlanRow]:
+def _chosen(rows: Sequence[PlanRow], keys: Sequence[str]) -> list[PlanRow]:
     there = [row.key for row in rows if row.key]
-    if keys is not None and set(keys) - set(there):
+    if set(keys) - set(there):
         raise serializers.ValidationError({"sessions": [valid_values(there)]})
-    return [row for row in rows if (row.is_suggested if keys is None else row.key and row.key in keys)]
+    return [row for row in rows if row.key and row.key in keys]

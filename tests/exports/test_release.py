@@ -6,6 +6,7 @@ import io
 import tarfile
 
 import pytest
+from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
@@ -96,6 +97,14 @@ def test_a_folder_that_has_something_stays_as_it_is(campaign, release, tmp_path)
         command("--format", "folder", "--output", tmp_path / "full")
     assert sorted(path.name for path in tmp_path.glob("[!m]*")) == ["full"]
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["mine"]
+
+
+def test_a_folder_whose_files_are_gone_is_refused_with_the_reason(campaign, release, tmp_path):
+    release.refresh_from_db()
+    default_storage.delete(f"{release.folder}/README.md")
+    with pytest.raises(CommandError, match="no longer in storage"):
+        command("--format", "folder", "--output", tmp_path / "gone")
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_archive_is_for_releases_alone(campaign, tmp_path):

@@ -19,6 +19,7 @@ from core.people.rules.review_links import link_token
 from core.people.selectors.qualification import WorkKind, missing_requirements_of
 from core.people.selectors.texts import MACHINE, TranslationState, originals_of, translation_rows
 from core.people.services.texts import save_translation
+from office.dashboard.formats.campaign_file import write_campaign
 from office.dashboard.selectors.campaign_file import campaign_of
 from office.dashboard.services.projects import duplicate_project
 from office.practice.models import PracticeAttempt, PracticeKind, PracticeSet
@@ -30,6 +31,7 @@ from office.practice.selectors.texts import TEXT_KINDS
 from office.practice.services.attempts import answer_item, start_attempt
 from office.practice.services.sets import publish_practice
 from tests.clients import client_of
+from tests.dashboard.test_campaign_file import problems_of
 from tests.factories import NOW, join_project, make_language, make_user
 from tests.practice.making import new_item
 
@@ -244,6 +246,8 @@ def test_the_file_of_a_campaign_names_the_drawings(project):
     examples = campaign_of(project)["practice"]["rating"]["examples"]
     assert [one["drawing"] for one in examples] == ["house", "boat", "ball"]
     assert "image" not in examples[0]
+    text = write_campaign(campaign_of(project)).replace('drawing = "house"', 'drawing = "house"\nimage = "a.png"', 1)
+    assert "practice.rating.examples[0].drawing: 'house' is not allowed beside an image." in problems_of(text)
 
 
 def test_a_reason_of_several_paragraphs_and_its_list_stay_in_the_text():

@@ -39,7 +39,12 @@ def test_what_is_chosen_of_a_plan_starts_once(mia, project, collection):
     where, sent = address("plan-start", project.slug), form_of(collection) | NUMBERS
     wrong = mia.post(where, **sent, sessions=["de:0:0"])
     assert list(wrong.json()["errors"]) == ["sessions"]
-    made = mia.post(where, **sent)
+    pairs = mia.post(address("plan-propose", project.slug), **sent).json()["pairs"]
+    suggested = [pair["key"] for pair in pairs if pair["is_suggested"]]
+    assert list(mia.post(where, **sent).json()["errors"]) == ["sessions"]
+    unseeded = {name: value for name, value in sent.items() if name != "seed"}
+    assert list(mia.post(where, **unseeded, sessions=suggested).json()["errors"]) == ["seed"]
+    made = mia.post(where, **sent, sessions=suggested)
     assert made.status_code == 202, made.json()
     assert [(row["language"], row["chosen_by"]) for row in made.json()["results"]] == [("zh", ""), ("de", "*")]
     assert len(mia.get(made["Location"]).json()["results"]) == 2

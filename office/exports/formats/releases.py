@@ -48,11 +48,14 @@ def as_archive(wish: ExportWish) -> Iterator[bytes]:
 def write_folder(release: Release, folder: Path) -> None:
     """Write the files of a release into a folder that is empty or not there yet: all of them or none.
 
-    Raises OSError.
+    Raises OSError, and ExportError where a file is no longer in storage.
     """
+    names = [file["name"] for file in release.counts["files"]]
+    if not all(default_storage.exists(f"{release.folder}/{name}") for name in names):
+        raise ExportError(_("The file is no longer in storage. Ask the administrator of this site."))
     with TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.absolute().parent) as place:
         whole = Path(place, "files")
-        for name in (file["name"] for file in release.counts["files"]):
+        for name in names:
             path = whole / name
             path.parent.mkdir(parents=True, exist_ok=True)
             with default_storage.open(f"{release.folder}/{name}") as source, path.open("wb") as target:

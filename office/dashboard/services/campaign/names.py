@@ -70,7 +70,9 @@ class CampaignNames:
             collection = example.get("collection", "")
             if collection and collection not in self.collections:
                 yield from self._unknown(f"{where}.collection", [collection])
-            elif ("drawing" in example) == ("image" in example):
+            elif "drawing" in example and "image" in example:
+                yield wrong(f"{where}.drawing", example["drawing"], _("allowed beside an image"))
+            elif "drawing" not in example and "image" not in example:
                 yield missing(f"{where}.image", _("the key of an image of this collection"))
             elif "image" in example and (collection, example["image"]) not in self.images:
                 yield wrong(f"{where}.image", example["image"], _("the key of an image of this collection"))
