@@ -19,7 +19,10 @@ class Work:
         return rounds
 
     def take(self, round_id: int) -> Batch:
-        """Take a batch, or return the one that is assigned already."""
+        """Take a batch, or return the one that is assigned already.
+
+        Where practice is required, it is done on the pages: a manager can switch it off for programs.
+        """
         return Batch(self._connection, self._connection.json("POST", f"work/rounds/{round_id}/take/"))
 
     def __getitem__(self, batch_id: str) -> Batch:
