@@ -26,14 +26,13 @@ def draw(var: Path, patch: pytest.MonkeyPatch) -> Path:
     """Photographs that need no network: small pictures under the real names, known by their own hashes."""
     folder = var / "demo" / "photographs"
     folder.mkdir(parents=True, exist_ok=True)
-    for group, size in (("PHOTOGRAPHS", (320, 240)), ("PRACTISED", (300, 200))):
-        made = []
-        for number, real in enumerate(getattr(photographs, group)):
-            bytes_ = picture(number, size)
-            path = str(Path(real.path).with_suffix(".png"))
-            made.append(replace(real, path=path, sha256=sha256(bytes_).hexdigest()))
-            (folder / made[-1].file).write_bytes(bytes_)
-        patch.setattr(photographs, group, tuple(made))
+    made = []
+    for number, real in enumerate(photographs.PHOTOGRAPHS):
+        bytes_ = picture(number, (320, 240))
+        path = str(Path(real.path).with_suffix(".png"))
+        made.append(replace(real, path=path, sha256=sha256(bytes_).hexdigest()))
+        (folder / made[-1].file).write_bytes(bytes_)
+    patch.setattr(photographs, "PHOTOGRAPHS", tuple(made))
     _shorten_the_game(patch, folder)
     return folder
 

@@ -59,12 +59,11 @@ def load(*, clock: Clock = timezone.now, say: Callable[[str], object] = lambda _
 
     Raises tools.demo.photographs.PhotographsMissingError.
     """
-    folder = photographs.installed(say, also=(*game_items.PACKAGED, *photographs.PRACTISED))
+    folder = photographs.installed(say, also=game_items.PACKAGED)
     people = {person.username: _person(person) for person in PEOPLE}
     collection = _collection(folder, clock)
     model = _captions(folder, collection, clock)
     evaluations.import_models(collection, folder.parent, clock)
-    practice.import_images(folder, clock)
     project = _project(people, clock())
     for one in PEOPLE:
         practice.pass_all(

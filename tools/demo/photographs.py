@@ -76,7 +76,6 @@ def _described(group: str) -> tuple[PackagedPhotograph, ...]:
 
 PHOTOGRAPHS = _described("photographs")
 (HORSE,) = _described("for_the_game")
-PRACTISED = (HORSE, *_described("for_practice"))
 
 
 def installed(say: Callable[[str], object], *, also: Sequence[PackagedPhotograph] = ()) -> Path:

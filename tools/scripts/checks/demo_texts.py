@@ -81,7 +81,7 @@ def packages() -> Iterator[TextFinding]:
             all(one.line().values()), PHOTOGRAPHS, f"{one.key}:", f"{one.key} lacks a field", "fill it in"
         )
     pinned = re.findall(r"^(\S+)==(\S+)", text_of(photographs.REQUIREMENTS), re.MULTILINE)
-    wanted = (*made, *photographs.PRACTISED, *game_items.PACKAGED)
+    wanted = (*made, *game_items.PACKAGED)
     for name in {one.source.split(";")[0] for one in wanted} ^ {" ".join(package) for package in pinned}:
         do = f"let each source name a package of {photographs.REQUIREMENTS}, and each package be a source"
         yield at(photographs.REQUIREMENTS, name.split()[0], f"“{name}” is not pinned, or nothing is from it", do)
