@@ -166,6 +166,18 @@ def test_candidates_come_in_any_form_of_table(tmp_path, project, form):
     assert (candidate.latitude, candidate.bytes, candidate.countries) == (17.4, 10, "IN")
 
 
+def test_each_object_of_json_has_columns_of_its_own(tmp_path, project):
+    whole = dict(zip(HEADER.split(","), line("a").split(","), strict=True)) | {"latitude": 17.4, "longitude": 78.5}
+    without = {name: {key: of for key, of in whole.items() if key != name} for name in ("licence", "latitude")}
+    other = without["licence"] | {"key": "b", "License": "CC0", "address": "https://x.org/b.jpg"}
+    rows = [without["licence"], without["latitude"], whole, [1], "x", other]
+    path = tmp_path / "world.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    run(path, project)
+    assert list(Candidate.objects.order_by("key").values_list("key", "licence")) == [("a", "CC BY 4.0"), ("b", "CC0")]
+    assert left_out(project) == {"no_licence": 1, "missing": 1, "unreadable": 2}
+
+
 def test_candidates_without_a_licence_can_be_kept(tmp_path, project):
     path = tmp_path / "world.csv"
     path.write_text(f"{HEADER}\n{line('a', licence='')}\n")

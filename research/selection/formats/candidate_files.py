@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Self
 
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.any_table import table_records
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
-from crosslens_metrics.formats.records import not_utf8
+from crosslens_metrics.formats.records import LineRecord, not_utf8
 from research.selection.rules.candidates import (
     COLUMNS,
+    REQUIRED,
     CandidateFault,
     CandidateLine,
-    ColumnsError,
+    DoubledColumnsError,
     columns_of,
+    missing_columns,
     read_line,
 )
 
 MAX_LINES = 20_000_000
 """Against files that unpack without end."""
+FIRST_RECORDS = 20
+"""Of a file, in which its columns show: an object of JSON may lack some."""
 
 
 def sha256_of(file: IO[bytes]) -> str:
@@ -41,8 +46,11 @@ def candidate_lines(
 
     Raises FileRefusedError where the file is no table of candidates.
     """
-    columns: dict[str, str] | None = None
-    for number, record in enumerate(table_records(file), start=1):
+    records = table_records(file)
+    first = list(islice(records, FIRST_RECORDS))
+    _check_required(first)
+    known: dict[tuple[str, ...], dict[str, str]] = {}
+    for number, record in enumerate(chain(first, records), start=1):
         if isinstance(record, LineError):
             if record.reason == not_utf8():
                 # Each name with an accent would be left out of a file in another encoding.
@@ -51,21 +59,34 @@ def candidate_lines(
             continue
         if number > MAX_LINES:
             raise FileRefusedError(_("The file has more than %(limit)s lines. Split it.") % {"limit": MAX_LINES})
-        columns = columns or _columns(record.value)
-        given = {field: record.value.get(name) for field, name in columns.items()}
+        if not isinstance(record.value, dict):
+            yield number, "", CandidateFault.UNREADABLE
+            continue
+        names = tuple(record.value)
+        if names not in known:
+            known[names] = _columns(names)
+        given = dict.fromkeys(REQUIRED) | {field: record.value[name] for field, name in known[names].items()}
         values = {field: "" if value is None else str(value).strip() for field, value in given.items()}
         yield number, values["key"], read_line(values, needs_licence=needs_licence)
 
 
-def _columns(value: Any) -> dict[str, str]:
-    """Find the columns in the first row that can be read."""
+def _check_required(records: Sequence[LineRecord | LineError]) -> None:
+    """Raises FileRefusedError where none of the rows that can be read has a column that is needed."""
+    values = [record.value for record in records if isinstance(record, LineRecord)]
+    if values and (missing := missing_columns(name for one in values if isinstance(one, dict) for name in one)):
+        raise FileRefusedError(_("These columns are missing: %(names)s.") % {"names": _named(missing)})
+
+
+def _columns(names: Iterable[str]) -> dict[str, str]:
     try:
-        return columns_of(value if isinstance(value, dict) else ())
-    except ColumnsError as error:
-        names = "; ".join(" / ".join(COLUMNS[field]) for field in error.doubled or error.missing)
-        if error.doubled:
-            raise FileRefusedError(_("Keep only one of these columns: %(names)s.") % {"names": names}) from error
-        raise FileRefusedError(_("These columns are missing: %(names)s.") % {"names": names}) from error
+        return columns_of(names)
+    except DoubledColumnsError as error:
+        text = _("Keep only one of these columns: %(names)s.")
+        raise FileRefusedError(text % {"names": _named(error.fields)}) from error
+
+
+def _named(fields: Iterable[str]) -> str:
+    return "; ".join(" / ".join(COLUMNS[field]) for field in fields)
 
 
 DIGEST_BYTES = 12

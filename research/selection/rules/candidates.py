@@ -62,12 +62,12 @@ class CandidateFault(StrEnum):
     IMAGE_TWICE = "image_twice"
 
 
-class ColumnsError(Exception):
-    """Columns that are needed are missing or there twice; `names` are theirs."""
+class DoubledColumnsError(Exception):
+    """Several columns hold the same; `fields` says what."""
 
-    def __init__(self, *, missing: Sequence[str] = (), doubled: Sequence[str] = ()) -> None:
-        super().__init__(missing, doubled)
-        self.missing, self.doubled = missing, doubled
+    def __init__(self, fields: Sequence[str]) -> None:
+        super().__init__(fields)
+        self.fields = fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class CandidateLine:
 def columns_of(header: Iterable[str]) -> dict[str, str]:
     """Find the names of the columns by what they hold; their case does not matter.
 
-    Raises ColumnsError.
+    Raises DoubledColumnsError.
     """
     there = {name.strip().lower(): name for name in header}
     columns: dict[str, str] = {}
@@ -100,10 +100,15 @@ def columns_of(header: Iterable[str]) -> dict[str, str]:
             doubled.append(field)
         elif found:
             columns[field] = found[0]
-    missing = [field for field in REQUIRED if field not in columns]
-    if missing or doubled:
-        raise ColumnsError(missing=missing, doubled=doubled)
+    if doubled:
+        raise DoubledColumnsError(doubled)
     return columns
+
+
+def missing_columns(header: Iterable[str]) -> list[str]:
+    """Name what is needed and no column holds."""
+    there = {name.strip().lower() for name in header}
+    return [field for field in REQUIRED if there.isdisjoint(COLUMNS[field])]
 
 
 def read_line(given: Mapping[str, str], *, needs_licence: bool = True) -> CandidateLine | CandidateFault:
