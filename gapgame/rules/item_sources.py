@@ -18,7 +18,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "start": ("start",),
     "split": ("split", "intersect"),
     "sense": ("sense", "synset", "synsets", "bnids"),
-    "images": ("images", "imageIds", "image_ids"),
+    "images": ("images", "imageIds", "imageids", "image_ids"),
     "representative": ("representative",),
 }
 """Our names, and the names that each may have in a file; the first one present is used."""

@@ -254,6 +254,20 @@ def test_two_imports_of_the_same_file_at_once_make_each_item_and_image_once(tmp_
     assert (item_set.items.count(), Image.objects.count()) == (20, 1)
 
 
+@pytest.mark.parametrize("form", ["csv", "jsonl", "theirs"])
+def test_names_of_columns_may_have_capitals(item_set, folder, form):
+    images = "a.jpg" if form == "theirs" else "a.jpg|b.jpg"
+    row = {"Sentence": "A ____ sleeps.", "Word": WORD, "Images": images, "Language": "en", "Split": "1"}
+    path = folder / f"items.{'jsonl' if form == 'jsonl' else 'csv'}"
+    if form == "jsonl":
+        path.write_text(json.dumps(row | {"Images": ["a.jpg", "b.jpg"], "Split": 1}))
+    else:
+        names = ",".join(row).replace("Images", "imageIds" if form == "theirs" else "Images")
+        path.write_text(f"{names}\n{','.join(row.values())}\n")
+    assert told(run(item_set, path)) == [("added", "")]
+    assert item_set.items.get().images.count() == len(images.split("|"))
+
+
 def theirs(**changes: Any) -> dict[str, Any]:
     value = {"text": f"the {WORD} sleeps .", "word": WORD, "synsets": "bn:1", "intersect": 2, "imageIds": ["a.jpg"]}
     return {name: given for name, given in (value | changes).items() if given is not ...}

@@ -53,6 +53,7 @@ from crosslens_metrics.formats.table_parts import (
     judgement_fields,
     kind_of_parts,
     lacking_columns,
+    lower_case,
     missing_parts,
     renamed,
     said_of,
@@ -154,7 +155,7 @@ def _is_one_object(file: IO[bytes]) -> bool:
 
 def _is_line(value: Any) -> bool:
     """Whether an object is of one image, and not of all."""
-    if not isinstance(value, dict) or annotation_tools.is_entry(value) or value.keys() >= GAP_ITEM:
+    if not isinstance(value, dict) or annotation_tools.is_entry(value) or lower_case(value).keys() >= GAP_ITEM:
         return True
     return any(isinstance(value[name], str | int | float) for name in RowReader().fields(value).images)
 
@@ -231,7 +232,7 @@ def _of_other_table(
         return FileLayout(FileKind.VECTORS, form)
     if names & IMAGES_OF_ITEMS and (names >= GAP_ITEM or ("word" in names and names & SPLITS_OF_ITEMS)):
         is_table = bool(mine) or not form.startswith("JSON")
-        lines = partial(converted_fields, read, partial(item_fields, said=mine)) if is_table else read
+        lines = partial(converted_fields, read, partial(item_fields, said=mine) if is_table else lower_case)
         return FileLayout(FileKind.GAP_ITEMS, _("Gap items"), records=lines, **shown)
     if kind and (missing := missing_parts(kind, names)):
         raise lacking_columns(missing, **shown)

@@ -107,9 +107,14 @@ def converted_fields(
         yield record
 
 
+def lower_case(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a line with their names in lower case, as a table is recognised by them."""
+    return {name.strip().lower(): of for name, of in value.items()}
+
+
 def judgement_fields(value: Mapping[str, Any], said: Mapping[str, str]) -> dict[str, Any]:
     """A judgement under our names, in lower case; one that only says who won has a score of three levels."""
-    fields = renamed({name.strip().lower(): of for name, of in value.items()}, said)
+    fields = renamed(lower_case(value), said)
     return _with_score(fields) if WINNER in fields and "score" not in fields else fields
 
 
@@ -141,7 +146,7 @@ def _with_score(fields: dict[str, Any]) -> dict[str, Any]:
 
 def item_fields(value: Mapping[str, Any], said: Mapping[str, str]) -> dict[str, Any]:
     """A sentence of the game from a row of a table, where a cell holds several names."""
-    fields = {name: of for name, of in renamed(value, said).items() if of not in (None, "")}
+    fields = {name: of for name, of in renamed(lower_case(value), said).items() if of not in (None, "")}
     for name in ("images", "sense"):
         if isinstance(fields.get(name), str):
             fields[name] = _listed(fields[name])
