@@ -85,17 +85,18 @@ def test_judgements_that_say_who_won_come_in_on_the_page_with_their_columns_name
     assert Comparison.objects.get().scale == 5
 
 
-def test_judgements_by_the_command_and_a_winner_that_is_neither(tmp_path, project, collection):
+@pytest.mark.parametrize("winner", ["huge", "0", "1", "2"])
+def test_judgements_by_the_command_and_a_winner_that_is_neither(tmp_path, project, collection, winner):
     file = tmp_path / "w.csv"
     file.write_text(winners(collection))
     said = ["--map", *(f"{part}={name}" for part, name in NAMED.items()), "--language", "de"]
     imported(file, "--project", "lions", "--collection", collection.slug, *said)
     assert len(scores()) == 3
-    file.write_text(winners(collection).replace(";tie", ";huge"))
+    file.write_text(winners(collection).replace(";tie", f";{winner}"))
     (seen,), status = looked_at(file, *said)
     (problem,) = seen["problems"]
     assert (status, problem["example"]) == (1, "line 4")
-    assert "Give one of: left, right, tie, small, large" in problem["kind"]
+    assert f"winner is “{winner}”. Give one of: left, right, tie, small, large" in problem["kind"]
     (seen,), _status = looked_at(file, "--map", "winner=besser", "rater=wer", "image=foto")
     assert seen["problems"][0]["kind"].startswith("The file has no column “left”, “right”. It has: foto")
 

@@ -48,9 +48,10 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     FileKind.IMAGES: ("file",),
     FileKind.GAP_ITEMS: ("sentence", "word", "images"),
 }
-WON_BY_LEFT = frozenset({"left", "l", "a", "model_a", "1"})
-WON_BY_RIGHT = frozenset({"right", "r", "b", "model_b", "2"})
-TIES = frozenset({"tie", "both", "similar", "same", "equal", "draw", "neither", "0"})
+# No numbers: 1 is the left model in some tables, and the right one in others that count from 0.
+WON_BY_LEFT = frozenset({"left", "l", "a", "model_a"})
+WON_BY_RIGHT = frozenset({"right", "r", "b", "model_b"})
+TIES = frozenset({"tie", "both", "similar", "same", "equal", "draw", "neither"})
 SCALE_OF_WINNERS, BETTER, SIMILAR, WORSE = "5", "BETTER", "SIMILAR", "WORSE"
 LIST_SIGNS = "|;,"
 """What parts the names in a cell of a list: the first of these that is in it."""
