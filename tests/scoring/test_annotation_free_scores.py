@@ -481,6 +481,19 @@ def test_all_languages_are_scored_in_one_step_each_by_what_it_can_use(project, r
     assert (both.status_code, "at most one for each language" in both.content.decode()) == (422, True)
 
 
+@pytest.mark.usefixtures("model")
+def test_of_features_those_in_the_space_of_the_encoder_are_used(project, references, encoder, features, monkeypatch):
+    monkeypatch.setattr(MeanColours, "space", "another-space")
+    newer = make_set(make_encoder("Other"), references.collection)
+    mia, where = Program(project.created_by), address("score-list", project.slug)
+    assert mia.post(where, metrics=["cmedrel"], encoder=encoder.pk).status_code == 202
+    assert Scoring.objects.get().features == features
+    Scoring.objects.all().delete()
+    made = mia.post(where, metrics=["bleu", "cmedrel"], encoder=encoder.pk, features=[newer.pk])
+    assert made.json()["left_out"] == {"cmedrel": ["de"]}
+    assert Scoring.objects.get().metrics == ["bleu"]
+
+
 @pytest.mark.usefixtures("_in_japanese_too")
 def test_programs_score_with_vectors_and_encoders(project, references, english, encoder, features):
     words = make_vectors("de", {"rrr": (1.0, 0.0)})

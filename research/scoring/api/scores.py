@@ -96,7 +96,10 @@ class NewScoringsSerializer(serializers.Serializer[Any]):
     encoder = _id("The ID of the encoder of the captions, for CLinRel, CMedRel and WCC.")
     english = _ids("IDs of English references, for CLinRel and WCC: one of each collection, by default the newest.")
     english_encoder = _id("The ID of the encoder of these, where it is another one.")
-    features = _ids("IDs of vectors of images, for CMedRel and WCC: one of each collection, by default the newest.")
+    features = _ids(
+        "IDs of vectors of images, for CMedRel and WCC: one of each collection, by default the newest in the encoder's "
+        "space."
+    )
 
 
 class ScoringsSerializer(serializers.Serializer[Any]):

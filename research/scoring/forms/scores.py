@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -131,14 +131,20 @@ class ManyScoringsForm(forms.Form):
         usable: dict[str, Any] = {name: self.cleaned_data.get(name) for name in ("encoder", "english_encoder")}
         for name, offered in (("vectors", vectors_for), ("english", english_for), ("features", features_for)):
             if chosen := self.cleaned_data.get(name):
-                usable[name] = offered(references).filter(pk__in=chosen).first()
+                usable[name] = self._comparable(name, offered(references).filter(pk__in=chosen)).first()
         return usable
 
+    def _comparable(self, name: str, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Those in the space of the encoder, which is known once it was loaded."""
+        encoder = self.cleaned_data.get("encoder")
+        space = encoder.space if name == "features" and encoder is not None else ""
+        return rows.filter(encoder__space=space) if space else rows
 
-OF_WHAT: dict[str, Callable[[Any], int | str]] = {
+
+OF_WHAT: dict[str, Callable[[Any], Hashable]] = {
     "vectors": lambda one: one.language_id,
     "english": lambda one: one.collection_id,
-    "features": lambda one: one.run.collection_id,
+    "features": lambda one: (one.run.collection_id, one.encoder.space),
 }
 """Of each of these, a set of references uses one."""
 
@@ -230,7 +236,7 @@ def metric_choices(*, has_vectors: bool, has_encoders: bool) -> list[tuple[str, 
 def input_fields(*sets: ReferenceSet, encoders: Sequence[Encoder], is_several: bool = False) -> dict[str, forms.Field]:
     """What metrics need besides captions and references, each left out where there is nothing to choose from.
 
-    With `is_several`, one for each language or collection of `sets`, of which the newest are ticked.
+    With `is_several`, one for each language or collection of `sets`, and each space; the newest are ticked.
     """
     fields: dict[str, forms.Field] = {}
     vectors, english, features = vectors_for(*sets), english_for(*sets), features_for(*sets)

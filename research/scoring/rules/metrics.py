@@ -61,7 +61,10 @@ class MetricInputs:
         elif metric in NEED_ENGLISH and not self.has_english:
             text = _("%(metric)s needs English references. Choose some.")
         elif metric in NEED_FEATURES and not self.has_features:
-            text = _("%(metric)s needs features of the images: vectors of their collection. Choose some.")
+            text = _(
+                "%(metric)s needs features of the images: vectors of their collection in the space of the encoder. "
+                "Choose some."
+            )
         else:
             return ""
         return text % {"metric": metric}
