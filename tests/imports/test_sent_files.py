@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 from typing import Any
@@ -12,12 +13,16 @@ from django.urls import reverse
 
 from core.images.models import Collection, CollectionImage, ImportJob
 from core.images.rules import limits
+from core.images.services.import_jobs import NAME_CHARACTERS, may_pass
+from core.jobs.services.leases import LEASE
+from office.imports.services import sent_files
 from office.imports.services.file_imports import confirm
 from office.imports.tasks import run_import
 from tests.clients import client_of
-from tests.factories import make_collection, make_project
+from tests.factories import NOW, make_collection, make_project
 from tests.images.image_files import image_file, outcomes, upload, zipped
 from tests.imports.sent import run
+from tests.imports.sent import send as send_one
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 
@@ -188,3 +193,88 @@ def test_a_manifest_is_about_the_zip_beside_it_unless_that_has_its_own(collectio
     assert set(outcomes(run(job)).values()) == {"added"}
     authors = CollectionImage.objects.values_list("key", "image__author")
     assert dict(authors) == {"c": "Cem", "b": "Bob", "a": "Ann"}
+
+
+BESIDE = {"manifest.csv": b"file,author\na.jpg,Ann\nx.jpg,Bob\nb/x.jpg,Cem\n"}
+
+
+def problems(job: ImportJob) -> dict[str, str]:
+    """What the preview says of the first file: an example by reason."""
+    return {one["example"]: one["kind"] for one in job.options["preview"][0]["problems"]}
+
+
+def test_a_file_that_is_refused_does_not_part_a_zip_from_its_manifest(collection):
+    packed = {"a.jpg": image_file(), "x.jpg": image_file(shade=20), "raw.zip": zipped({})}
+    job = upload(BESIDE | {"photos.zip": zipped(packed)})
+    assert [file["path"] for file in job.options["preview"]] == ["photos.zip"]
+    assert problems(job)["raw.zip"].startswith("This is a zip file inside the zip file.")
+    by_file = outcomes(run(job))
+    assert by_file == {"a.jpg": "added", "x.jpg": "added", "b/x.jpg": "rejected", "raw.zip": "rejected"}
+    assert set(CollectionImage.objects.values_list("key", "image__author")) == {("a", "Ann"), ("x", "Bob")}
+
+
+def test_a_zip_of_the_game_is_known_although_a_file_of_it_is_refused(collection):
+    packed = {"set/en.items.tsv": b"1\tword\ttest\t\ta\n", "set/en.sents.tok": b"1\tA word\n", "raw.zip": zipped({})}
+    job = send_one(zipped(packed), "game.zip")
+    assert [file["path"] for file in job.options["preview"]] == ["game.zip/set"]
+    assert "raw.zip" in problems(job)
+
+
+def test_a_full_disk_while_a_zip_is_unpacked_does_not_pass_for_a_zip_of_two_halves(collection, monkeypatch):
+    job = upload(BESIDE | {"photos.zip": zipped({"a.jpg": image_file(), "x.jpg": image_file(shade=20)})})
+    copy = sent_files._copy
+
+    def fails_later(archive, entry, target):
+        if entry.filename == "x.jpg":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        copy(archive, entry, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sent_files, "_copy", fails_later)
+        with pytest.raises(OSError, match="No space"):
+            run(job)
+    assert not job.parts.exists()
+    assert outcomes(run(job, NOW + LEASE)) == {"a.jpg": "added", "x.jpg": "added", "b/x.jpg": "rejected"}
+
+
+def test_names_that_no_disk_could_hold_cost_only_their_files(collection):
+    name = "ก" * 90 + ".jpg"
+    deep = "/".join(["d" * 200] * 20) + "/a.jpg"
+    packed = {"a.jpg": image_file(), name: image_file(shade=10), deep: image_file(shade=20), "x.jpg/y.jpg": b""}
+    job = upload(BESIDE | {"photos.zip": zipped(packed | {"x.jpg": image_file(shade=30)})})
+    assert problems(job)[name] == f"The name of the file “{name[:50]}…” is longer than 255 bytes. Rename it."
+    refused = ["x.jpg", "b/x.jpg", "x.jpg/y.jpg", "photos/x.jpg", name, deep[:NAME_CHARACTERS]]
+    assert outcomes(run(job)) == dict.fromkeys(refused, "rejected") | {"a.jpg": "added"}
+
+
+@pytest.mark.parametrize("number", [errno.ENAMETOOLONG, errno.EEXIST, errno.ENOTDIR, errno.EISDIR])
+def test_a_name_that_the_system_refuses_is_no_fault_that_passes(number):
+    assert not may_pass(OSError(number, "…"))
+
+
+def test_a_file_and_one_of_its_name_in_a_zip_are_two_files(collection):
+    lines = b'{"image": "%s", "caption": "Red.", "model": "m", "language": "en"}\n'
+    packed = zipped({"a.jpg": image_file(), "files.jsonl": lines % b"a.jpg"})
+    images = {"x.jpg": image_file(shade=10), "photos.zip": packed, "files.jsonl": lines % b"x.jpg"}
+    job = upload(BESIDE | images)
+    run(job)
+    names = ["files.jsonl", "photos/files.jsonl"]
+    assert sorted(file["path"] for file in job.options["preview"])[:2] == names
+    assert sorted(job.parts.values_list("source_name", "done").exclude(kind="images")) == [(name, 1) for name in names]
+
+
+def test_equal_names_in_zips_beside_one_manifest_are_all_kept(collection):
+    shades = iter(range(0, 60, 20))
+    zips = {"a.zip": ["x.jpg", "b/x.jpg"], "b.zip": ["x.jpg"]}
+    files = {name: zipped({one: image_file(shade=next(shades)) for one in names}) for name, names in zips.items()}
+    by_file = outcomes(run(upload(BESIDE | files)))
+    assert by_file == {"x.jpg": "added", "b/x.jpg": "added", "b-2/x.jpg": "rejected", "a.jpg": "rejected"}
+
+
+def test_a_file_that_a_zip_says_to_begin_before_it_costs_only_that_file(collection):
+    content = bytearray(zipped({"a.jpg": image_file(), "x.jpg": image_file(shade=20)}))
+    end = content.rfind(b"PK\5\6") + 16
+    # Where the list of files begins: each file then seems to begin so much earlier.
+    content[end : end + 4] = (int.from_bytes(content[end : end + 4], "little") + 20).to_bytes(4, "little")
+    by_file = outcomes(run(upload(BESIDE | {"photos.zip": bytes(content)})))
+    assert by_file == dict.fromkeys(["a.jpg", "x.jpg", "b/x.jpg"], "rejected")

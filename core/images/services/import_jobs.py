@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import signal
 import threading
@@ -88,6 +89,9 @@ MAX_ERRORS = 2
 """After so many starts without progress an error ends the job; a temporary one, only after `MAX_ATTEMPTS`."""
 
 DATABASE_IS_GONE = (InterfaceError, OperationalError)
+
+LASTING = {errno.ENAMETOOLONG, errno.EEXIST, errno.ENOTDIR, errno.EISDIR}
+"""Errors of the system that a name causes, which stays the same."""
 
 NAME_CHARACTERS = 500
 
@@ -250,8 +254,10 @@ def _end_or_let_go(job: ImportJob, error: BaseException, reason: str, *, now: da
 
 def may_pass(error: Exception) -> bool:
     """Return whether the same may succeed a while later."""
+    if isinstance(error, OSError):
+        return error.errno not in LASTING
     # Object storage has its own errors, and is not part of every installation.
-    return isinstance(error, OSError) or type(error).__module__.partition(".")[0] in ("botocore", "urllib3")
+    return type(error).__module__.partition(".")[0] in ("botocore", "urllib3")
 
 
 def take_together(

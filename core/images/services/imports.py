@@ -78,6 +78,7 @@ def import_path(
     path: Path,
     collection: Collection,
     left_aside: Container[str] = (),
+    refused: Sequence[LineError] = (),
     named: str = "",
     said: Mapping[str, str] | None = None,
     part_of: ImportJob | None = None,
@@ -86,7 +87,8 @@ def import_path(
 ) -> ImportJob:
     """Import an image, a folder, a manifest, or a zip or tar file at once, but for the files `left_aside`.
 
-    The report calls it as it is `named`, and is a part of another import's. `said` are columns of its manifest.
+    The report calls it as it is `named`, and is a part of another import's. It ends with what was `refused` before.
+    `said` are columns of its manifest.
     """
     job = import_jobs.start_inline(
         Path(named or path),
@@ -98,7 +100,10 @@ def import_path(
     )
 
     def plan() -> list[ImportEntry | LineError]:
-        return [item for item in plan_of_path(path, stack, said) if item.name not in left_aside]
+        items = plan_of_path(path, stack, said)
+        for number, one in enumerate(refused, start=items[-1].number + 1 if items else 1):
+            one.number = number
+        return [item for item in [*items, *refused] if item.name not in left_aside]
 
     with ExitStack() as stack:
         _run(job, plan, clock=clock, announce=announce)

@@ -132,6 +132,10 @@ def _show(
     error: str = "",
 ) -> None:
     """Store what was seen; with an `error`, of an import that stopped before anything was stored."""
+    for path, errors in sent.refused.items():
+        about = next((one.file for one in previewed if path in (one.file.path, one.file.inside)), previewed[0].file)
+        for refused in errors:
+            about.add_problem(refused.reason, refused.name)
     tables = sorted((one for one in previewed if one.file.columns), key=lambda one: one.is_recognised)
     seen = {
         PREVIEW: [one.as_json() for one in previewed],
@@ -158,7 +162,7 @@ def import_uploaded(job: ImportJob, *, clock: Clock, announce: imports.Announce)
             error = _("Something has changed since the preview, so nothing was imported. Look at it again.")
             _show(job, previewed, gaps, sent, clock=clock, error=error)
             return
-        take(job, previewed, wish, shown=sent.shown, clock=clock, announce=announce)
+        take(job, previewed, wish, shown=sent.shown, refused=sent.refused, clock=clock, announce=announce)
 
 
 def import_local(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any
 
 from django.urls import reverse
@@ -59,12 +60,14 @@ def take(
     wish: ImportWish,
     *,
     shown: Callable[[str], str] = str,
+    refused: Mapping[str, Sequence[LineError]] = MappingProxyType({}),
     clock: Clock,
     announce: imports.Announce,
 ) -> None:
     """Import the files one after the other, images first and judgements last, each as a part of the job.
 
-    `shown` says what a report calls a path, whatever folder it was copied to.
+    `shown` says what a report calls a path, whatever folder it was copied to. `refused` has, by the path of a folder or
+    archive of images, what was left out of it.
     """
     wish = _with_collection(job, wish)
     for one in previewed:
@@ -78,7 +81,7 @@ def take(
     series = {file.series: [one for one in taken if one.series == file.series] for file in taken if file.series}
     files = [file for file in taken if not file.series or file is series[file.series][0]]
     files.sort(key=lambda file: (file.kind != FileKind.IMAGES, file.kind == FileKind.JUDGEMENTS))
-    taking = _FileTaking(job, previewed, wish, shown, clock, announce)
+    taking = _FileTaking(job, previewed, wish, shown, refused, clock, announce)
     job.lease_until = leases.renewed_lease(job, now=clock(), total=len(files))
     for done, file in enumerate(files, start=1):
         over = job.parts.exclude(state__in=OPEN_STATES).filter(source_name=taking.shown(file))
@@ -133,6 +136,7 @@ class _FileTaking:
     previewed: Sequence[PreviewedFile]
     wish: ImportWish
     name_shown: Callable[[str], str]
+    refused: Mapping[str, Sequence[LineError]]
     clock: Clock
     announce: imports.Announce
 
@@ -166,6 +170,7 @@ class _FileTaking:
             path=Path(file.path),
             collection=self.wish.collection,
             left_aside=left_aside,
+            refused=self.refused.get(file.path, ()),
             named=self.shown(file),
             said=self.wish.said,
             announce=self.announce,
