@@ -35,7 +35,8 @@ def rated(person: User, batch_id: UUID, position: int) -> ReportableItem:
     verdict = get_object_or_404(Verdict.objects.select_related("caption__image"), batch=batch_id, position=position)
     url = reverse("annotation:verification-show", args=[batch_id])
     round, is_open = batch.round, batch.submitted_at is None
-    return ReportableItem(round.project, round.language, verdict.caption.image, url, is_skipped=is_open)
+    about = (round.project, round.language, verdict.caption.image, url)
+    return ReportableItem(*about, is_caption_judged=True, is_skipped=is_open)
 
 
 def described_captions(_reader: User, places: Collection[ItemPlace]) -> SeenCaptions:

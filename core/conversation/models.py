@@ -32,7 +32,8 @@ HELD = (ReportedState.PAUSED, ReportedState.WITHDRAWN)
 class ReportedImage(models.Model):
     """An image that somebody reported in a project, and what managers decided about it.
 
-    Reports of a caption's language stand in a row of the language that the people work in, and pause the image there.
+    Reports that a caption to rate or compare is in another language stand in a row of the language of that work, and
+    pause the image there.
     """
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="reported_images")

@@ -24,7 +24,9 @@ from core.people.permissions import project_for
 class ReportableItem:
     """One image of somebody's work, and where they go on once they have reported it.
 
-    `src` is for images that have addresses of their own; `beside` are the pages of the same report, image by image.
+    `is_caption_judged` where it is the work to judge captions in `language`; that of screen 1 is shared by the work in
+    all languages. `src` is for images that have addresses of their own; `beside` are the pages of the same
+    report, image by image.
     Players have no list of work: replies about what `is_played` are on the page of the season.
     """
 
@@ -33,6 +35,7 @@ class ReportableItem:
     image: Image
     url: str
     is_on_screen_1: bool = False
+    is_caption_judged: bool = False
     is_skipped: bool = True
     src: str = ""
     beside: Sequence[str] = ()

@@ -13,11 +13,6 @@ class ReportReason(models.TextChoices):
     WRONG_IMAGE = "wrong_image", _("It is the wrong image")
     INDESCRIBABLE = "indescribable", _("It cannot be described")
 
-    @property
-    def is_of_one_language(self) -> bool:
-        """Whether it says nothing against the image in other languages."""
-        return self == ReportReason.LANGUAGE
-
 
 class MessageOrigin(models.TextChoices):
     """Where somebody wrote to managers, if not on the page for messages or about an image or feedback."""

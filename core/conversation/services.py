@@ -62,10 +62,11 @@ def keep_report(
 ) -> None:
     """Store a report, and pause the image once enough people have reported it. Call within a transaction.
 
-    A report of the caption's language pauses it in the language of the work alone. A comment can be answered in the
-    thread of its author; as a manager reads the captions of the image beside it, it is hidden like one of screen 1.
+    Where captions in the language of the work are judged, a report of their language pauses it in that one alone. A
+    comment can be answered in the thread of its author; as a manager reads the captions of the image beside it, it is
+    hidden like one of screen 1.
     """
-    language = item.language if ReportReason(reason).is_of_one_language else None
+    language = item.language if item.is_caption_judged and reason == ReportReason.LANGUAGE else None
     reported, is_first = ReportedImage.objects.get_or_create(
         project=item.project, image=item.image, language=language, defaults={"reported_at": now}
     )

@@ -223,6 +223,7 @@ def reportable_trial(rater: User, batch_id: UUID, position: int) -> ReportableIt
         trial.image,
         reverse("sxs_eval:batch-show", args=[batch_id]),
         is_on_screen_1=batch.comparison.language_id == ENGLISH,
+        is_caption_judged=True,
         is_skipped=trial.choice is None,
     )
 

@@ -38,7 +38,7 @@ from sxs_eval.models import Judgement, TrialKind
 from sxs_eval.services import judging
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.submitting import submit_captions, take
-from tests.annotation.verifying import make_reviewer, make_verification
+from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification
 from tests.annotation.verifying import take as take_to_rate
 from tests.clients import client_of
 from tests.concurrency import together
@@ -316,35 +316,46 @@ class TestPausing:
         assert not make_comparison(**about).pairs.exists()
         assert make_round(collection=round.collection).tasks.count() == 1, "in another project"
 
-    def test_reports_of_a_caption_s_language_pause_the_image_in_that_language_alone(self):
-        german = make_round(images=1, replication=4)
+    def test_reports_that_a_judged_caption_is_in_another_language_pause_the_image_in_theirs_alone(self):
+        german, _authors = make_captioned_round(images=1, captions=1)
         said: dict[str, Any] = {"reason": ReportReason.LANGUAGE}
         about: dict[str, Any] = {"project": german.project, "collection": german.collection}
-        french = make_round(**about, language="fr", replication=3)
-        ann = make_annotator(german)
-        later = take(german, ann)
-        batches.return_batch(batch_id=later.pk, person=ann, now=NOW)
+        ann = make_annotator(later := make_round(**about, number=2))
+        batch = take(later, ann)
+        batches.return_batch(batch_id=batch.pk, person=ann, now=NOW)
+        ratings = make_verification(german, number=3, places=3)
         for _ in range(2):
-            report(take(german, make_annotator(german)), **said)
+            report(take_to_rate(ratings, make_reviewer(ratings)), kind="ratings", **said)
 
-        assert batches.take_batch(round=german, person=make_annotator(german), now=NOW, rng=Random(0)) is None
+        assert take_to_rate(ratings, make_reviewer(ratings)) is None
         with pytest.raises(NoTasksAvailableError):
-            batches.resume_batch(batch_id=later.pk, person=ann, now=NOW)
-        report(batch := take(french, make_annotator(french)), **said)
-        report(batch)
-        take(french, make_annotator(french))
-        assert_exact(german.pool)
-        assert_exact(french.pool)
+            batches.resume_batch(batch_id=batch.pk, person=ann, now=NOW)
+        french = make_comparison(**about, language="fr")
+        seen: dict[str, Any] = {"comparison": french, "now": NOW, "rng": Random(1)}
+        report(judging.take_batch(person=make_rater(french), **seen), kind="pairs", **said)
+        assert judging.take_batch(person=make_rater(french), **seen)
+        assert_exact(ratings.pool)
         paused = ReportedImage.objects.get(language="de")
         assert ReportedImage.objects.get(language="fr").state == ReportedState.REPORTED
-        assert ReportedImage.objects.count() == 2, "who reports an image twice says nothing new"
         client, slug = client_of(german.project.created_by), german.project.slug
         assert "Caption: German" in client.get(f"/projects/{slug}/inbox/").content.decode()
         client.post(f"/projects/{slug}/inbox/images/{paused.pk}/", {"state": "withdrawn"})
-        assert not make_round(**about, number=2).tasks.exists()
-        assert make_round(**about, language="fr", number=2).tasks.exists()
+        assert not make_round(**about, number=4).tasks.exists()
+        assert make_round(**about, language="fr").tasks.exists()
         assert not make_comparison(**about).pairs.exists()
-        assert make_comparison(**about, language="fr").pairs.exists()
+
+    def test_the_english_caption_of_screen_1_is_the_same_in_each_language_and_so_is_a_pause_for_it(self):
+        german = make_round(images=1, replication=3)
+        french = make_round(project=german.project, collection=german.collection, language="fr", replication=3)
+        for round in (german, french):
+            report(batch := take(round, make_annotator(round)), reason=ReportReason.LANGUAGE)
+            report(batch)
+
+        reported = ReportedImage.objects.get()
+        assert (reported.language, reported.state) == (None, ReportedState.PAUSED)
+        for round in (german, french):
+            late = make_annotator(round)
+            assert batches.take_batch(round=round, person=late, now=NOW, rng=Random(0)) is None
 
     def test_one_person_alone_pauses_nothing(self):
         round = make_round(images=1, replication=3)
