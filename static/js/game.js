@@ -183,7 +183,9 @@ function adopt(fresh, { keepsWord = false, isAhead = false } = {}) {
   sentWord = null;
   if (!keepsWord && !hasTypedOn) {
     input.value = "";
-    forgetDraft();
+    // Typed while the server had not been told of this sentence; then the page was loaded anew, and showed the one before.
+    if (isNew) bringDraft();
+    if (!input.value) forgetDraft();
   }
   // The address of a sentence fetched ahead shows nothing before the server knows that it is shown.
   if (!isAhead) {

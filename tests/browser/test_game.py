@@ -190,6 +190,22 @@ def test_without_a_connection_the_next_sentence_is_there_and_its_guess_is_sent_o
 
 
 @pytest.mark.long(reason="one more way of a page that other tests drive")
+def test_a_word_typed_before_the_server_knows_of_its_sentence_is_there_after_a_reload(table: Table, page: Page) -> None:
+    find_with_next_ahead(table)
+    page.route("**/next/", lambda route: route.abort())
+    table.go_on()
+    expect(page.locator("#turn h1")).to_have_text("Sentence 2 of 5")
+    page.keyboard.type("dog")
+    page.reload()
+    page.unroute("**/next/")
+    table.expect_state("found")
+    table.go_on()
+    expect(page.locator("#turn h1")).to_have_text("Sentence 2 of 5")
+    expect(page.locator("#guess")).to_have_value("dog")
+    expect(page.locator("[data-typed]")).to_have_text("dog")
+
+
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_sentence_fetched_by_two_tabs_is_one_turn_and_the_later_tab_is_shown_how_far_it_is(
     table: Table, page: Page, context: BrowserContext
 ) -> None:
