@@ -40,9 +40,11 @@ class GlossProgressSerializer(serializers.Serializer[Any]):
         source="request.translator_id", allow_null=True, help_text="Its number; null if nothing was asked for."
     )
     keeps_up = serializers.BooleanField(source="request.keeps_up", allow_null=True)
-    made = serializers.IntegerField(help_text="Captions that were translated.")
-    failed = serializers.IntegerField(help_text="Captions that could not be translated.")
-    waiting = serializers.IntegerField(help_text="Captions without a translation.")
+    made = serializers.IntegerField(help_text="Captions and messages that were translated.")
+    failed = serializers.IntegerField(help_text="Captions and messages that could not be translated.")
+    waiting = serializers.IntegerField(
+        help_text="Captions without a translation, and messages that the translator gets."
+    )
 
 
 @api.get("glosses", "How many captions of a language are translated into English", GlossProgressSerializer)
@@ -56,7 +58,8 @@ def glosses_show(request: Request, slug: str, tag: str) -> Response:
     "Translate captions of a language into English, for managers",
     {202: GlossProgressSerializer},
     request=NewGlossesSerializer,
-    description="An endpoint as translator gets the texts of the captions. Annotators never see a translation.",
+    description="An endpoint as translator gets the texts of captions. Messages are translated as well, but only by "
+    "translators that run on the machines of this installation. Annotators never see a translation.",
 )
 def glosses_ask(request: Request, slug: str, tag: str) -> Response:
     project, language = language_of(person_asking(request), slug, tag, Role.MANAGER)

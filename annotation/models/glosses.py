@@ -78,7 +78,7 @@ class CaptionGloss(Gloss):
 
 
 class MessageGloss(Gloss):
-    """A message to or from managers in English, or the comment of a report."""
+    """A message to managers in English, or the comment of a report."""
 
     message = models.OneToOneField(ThreadMessage, on_delete=models.CASCADE, related_name="gloss")
 

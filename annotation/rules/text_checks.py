@@ -101,7 +101,7 @@ def soft_warnings(text: str, *, language: LanguageTraits, others: Iterable[str])
     if hard_error(text):
         return []
     warnings = []
-    if _is_mostly_foreign(text, frozenset(language.scripts)):
+    if is_mostly_foreign(text, language):
         warnings.append(
             CaptionFault("script", _("Most of this is not in the script of the language. Is it the right language?"))
         )
@@ -147,7 +147,9 @@ def _is_blank(character: str) -> bool:
     )
 
 
-def _is_mostly_foreign(text: str, scripts: frozenset[str]) -> bool:
+def is_mostly_foreign(text: str, language: LanguageTraits) -> bool:
+    """Return whether most letters are of scripts in which `language` is not written, if all of its own are known."""
+    scripts = frozenset(language.scripts)
     if not scripts or not scripts <= KNOWN_SCRIPTS:
         return False
     own = foreign = 0

@@ -1,7 +1,11 @@
-"""Read which translators can translate captions into English, where texts go, and how far a request is."""
+"""Read which translators can translate captions into English, where texts go, and how far a request is.
+
+Captions go to each of them. Messages of people go only to those that run on the machines of this installation.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +13,8 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Length
 from django.utils.translation import gettext as _
 
-from annotation.models import Caption, CaptionGloss, GlossRequest
+from annotation.models import Caption, CaptionGloss, GlossRequest, MessageGloss
+from annotation.rules.text_checks import is_mostly_foreign
 from annotation.selectors.marks import SHOWN_STATES
 from core.conversation.models import ThreadMessage
 from core.languages.models import Language
@@ -34,12 +39,13 @@ class GlossTranslator:
 
 @dataclass(frozen=True)
 class GlossProgress:
-    """`waiting` captions of `characters` in all have no gloss yet; `failed` ones could not be translated."""
+    """`waiting` texts have no gloss yet, among them `captions` of `characters` in all; `failed` ones never will."""
 
     request: GlossRequest | None
     made: int
     failed: int
     waiting: int
+    captions: int
     characters: int
     cost: str
 
@@ -64,6 +70,12 @@ def gloss_translators(project: Project) -> list[GlossTranslator]:
             place = _place(translator, package=registry.package_of(backend), is_remote=hasattr(backend, "is_remote"))
             found.append(GlossTranslator(translator, reads, place, backend.queue))
     return found
+
+
+def backends_here() -> list[str]:
+    """List the backends whose translators run on this installation alone: no endpoints, and nothing of a package."""
+    known = registry.translators().items()
+    return [name for name, one in known if not registry.package_of(one) and not hasattr(one, "is_remote")]
 
 
 def _place(translator: Translator, *, package: str, is_remote: bool) -> str:
@@ -92,21 +104,34 @@ def messages_in(project: Project | int, language: Language | str) -> QuerySet[Th
     return ThreadMessage.objects.filter(Q(language=language) | Q(knows, language=None), thread__project=project)
 
 
-def messages_without_gloss(project: Project | int, language: Language | str) -> QuerySet[ThreadMessage]:
-    return messages_in(project, language).filter(gloss=None)
+def messages_without_gloss(request: GlossRequest) -> Iterator[ThreadMessage]:
+    """Find what people wrote to managers that `request` has yet to translate; nothing in another script."""
+    if request.translator.backend not in backends_here():
+        return
+    waiting = messages_in(request.project_id, request.language_id).filter(gloss=None, is_reply=False).order_by("pk")
+    yield from (one for one in waiting if not is_mostly_foreign(one.text, request.language))
+
+
+def glosses_in(project: Project, language: Language) -> tuple[QuerySet[CaptionGloss], QuerySet[MessageGloss]]:
+    of_captions = CaptionGloss.objects.filter(caption__round__project=project, caption__round__language=language)
+    return of_captions, MessageGloss.objects.filter(message__in=messages_in(project, language))
 
 
 def gloss_progress(project: Project, language: Language) -> GlossProgress:
-    request = GlossRequest.objects.filter(project=project, language=language).select_related("translator").first()
-    waiting = captions_without_gloss(project, language).aggregate(
-        waiting=Count("pk"), characters=Sum(Length("text"), default=0)
+    requests = GlossRequest.objects.filter(project=project, language=language)
+    request = requests.select_related("translator", "language").first()
+    captions = captions_without_gloss(project, language).aggregate(
+        captions=Count("pk"), characters=Sum(Length("text"), default=0)
     )
-    made = CaptionGloss.objects.filter(caption__round__project=project, caption__round__language=language)
-    counts = made.aggregate(made=Count("pk", filter=Q(problem="")), failed=Count("pk", filter=~Q(problem="")))
+    messages = sum(1 for _one in messages_without_gloss(request)) if request else 0
+    numbers = {"made": Count("pk", filter=Q(problem="")), "failed": Count("pk", filter=~Q(problem=""))}
+    counts = [kind.aggregate(**numbers) for kind in glosses_in(project, language)]
     prices = prices_of(request.translator.options) if request and request.input_tokens else None
     return GlossProgress(
         request=request,
         cost=f"{prices.cost((request.input_tokens, request.output_tokens)):.2f}" if prices and request else "",
-        **waiting,
-        **counts,
+        made=sum(one["made"] for one in counts),
+        failed=sum(one["failed"] for one in counts),
+        waiting=captions["captions"] + messages,
+        **captions,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any
 
 from django.db import transaction
@@ -11,7 +12,13 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.models import Caption, CaptionGloss, GlossRequest, MessageGloss, Tally
-from annotation.selectors.glosses import GlossTranslator, captions_without_gloss, messages_in, messages_without_gloss
+from annotation.selectors.glosses import (
+    GlossTranslator,
+    backends_here,
+    captions_without_gloss,
+    glosses_in,
+    messages_without_gloss,
+)
 from annotation.selectors.marks import SHOWN_STATES
 from core.conversation.models import ThreadMessage
 from core.jobs.models import OPEN_STATES, JobState
@@ -72,7 +79,7 @@ def ask_for_glosses(
             values |= {"asked_by": by, "asked_at": now, "state": JobState.QUEUED, "lease_until": None, "attempts": 0}
             values |= {"error": "", "traceback": "", "finished_at": None}
             request, _new = GlossRequest.objects.update_or_create(project=project, language=language, defaults=values)
-            for made in _made_in(project, language):
+            for made in glosses_in(project, language):
                 made.exclude(translator=translator, problem="").delete()
             details = {"translator": translator.name, "keeps_up": keeps_up}
             about = language.english_name
@@ -86,14 +93,9 @@ def delete_glosses(*, project: Project, language: Language, by: User, now: datet
     with transaction.atomic():
         # First the request: without it, no worker stores another one.
         GlossRequest.objects.filter(project=project, language=language).delete()
-        for made in _made_in(project, language):
+        for made in glosses_in(project, language):
             made.delete()
         audit_log.record(project=project, action="glosses.deleted", about=language.english_name, by=by, now=now)
-
-
-def _made_in(project: Project, language: Language) -> tuple[QuerySet[CaptionGloss], QuerySet[MessageGloss]]:
-    of_captions = CaptionGloss.objects.filter(caption__round__project=project, caption__round__language=language)
-    return of_captions, MessageGloss.objects.filter(message__in=messages_in(project, language))
 
 
 def requests_waiting(*, now: datetime) -> list[int]:
@@ -103,8 +105,9 @@ def requests_waiting(*, now: datetime) -> list[int]:
         round__project=OuterRef("project"), round__language=OuterRef("language"), last_at__gt=since
     )
     messages = ThreadMessage.objects.filter(thread__project=OuterRef("project"), gloss=None, at__gt=since)
-    messages = messages.filter(Q(language=OuterRef("language")) | Q(language=None))
-    done = GlossRequest.objects.filter(Exists(captions) | Exists(messages), keeps_up=True, state=JobState.DONE)
+    messages = messages.filter(Q(language=OuterRef("language")) | Q(language=None), is_reply=False)
+    has_new = Exists(captions) | Q(Exists(messages), translator__backend__in=backends_here())
+    done = GlossRequest.objects.filter(has_new, keeps_up=True, state=JobState.DONE)
     done.update(state=JobState.QUEUED, lease_until=None, attempts=0)
     return leases.rows_to_nudge(GlossRequest.objects.all(), now=now)
 
@@ -119,7 +122,7 @@ def is_for_another(*, request_id: int, now: datetime) -> bool:
 
 def execute_request(*, request_id: int, clock: Clock, slice_s: float = SLICE_S) -> bool:
     """Translate for at most `slice_s`; returns whether there is more to do."""
-    rows = GlossRequest.objects.filter(pk=request_id).select_related("translator", "asked_by", "project")
+    rows = GlossRequest.objects.filter(pk=request_id).select_related("translator", "asked_by", "project", "language")
     request = leases.claim(rows, now=clock())
     if request is None:
         return False
@@ -133,9 +136,8 @@ class _GlossSlice(TranslationSlice):
     """One worker's slice of time on one request."""
 
     def next_texts(self, size: int) -> list[Caption] | list[ThreadMessage]:
-        of_these = (self.row.project_id, self.tag)
-        captions = list(captions_without_gloss(*of_these).order_by("pk")[:size])
-        return captions or list(messages_without_gloss(*of_these).order_by("pk")[:size])
+        captions = list(captions_without_gloss(self.row.project_id, self.tag).order_by("pk")[:size])
+        return captions or list(islice(messages_without_gloss(self.row), size))
 
     def translate(self, translation: LoadedTranslator, texts: list[Caption] | list[ThreadMessage]) -> None:
         used = (self.row.input_tokens, self.row.output_tokens)

@@ -148,7 +148,7 @@ class TestMaking:
 
 @pytest.mark.usefixtures("translator")
 class TestMessages:
-    def test_messages_comments_and_replies_are_translated_for_managers_alone(self, round, manager, path):
+    def test_messages_and_comments_are_translated_for_managers_alone(self, round, manager, path):
         request, ann = ask(round, manager, keeps_up=True), User.objects.get(username="ann")
         work(request)
         about: dict[str, Any] = {"person": ann, "now": NOW + timedelta(hours=1)}
@@ -160,11 +160,15 @@ class TestMessages:
                 item=item, about=f"captions:{uuid4()}:1", reason=ReportReason.BROKEN, comment="Nur grau.", **about
             )
         assert glosses.requests_waiting(now=NOW + timedelta(hours=1)) == [request.pk]
+        assert gloss_progress(round.project, round.language).waiting == 2
         work(request)
 
+        progress = gloss_progress(round.project, round.language)
+        assert (progress.made, progress.waiting) == (3 + 2, 0)
         client, inbox = client_of(manager), f"/projects/{round.project.slug}/inbox/"
         shown = client.get(f"{inbox}threads/{thread}/").content.decode()
-        assert [text for text in ("Darf ich? from", "gern. from", "grau. from") if text not in shown] == []
+        assert [text for text in ("Darf ich? from", "grau. from") if text not in shown] == []
+        assert "gern. from" not in shown, "managers wrote it"
         assert "Translated by machine (Fake &lt;NLLB&gt;)" in shown
         assert "Nur grau. from de" in client.get(inbox).content.decode()
         theirs = client_of(ann).get(f"/projects/{round.project.slug}/messages/").content.decode()
@@ -172,6 +176,28 @@ class TestMessages:
         assert "from de" not in theirs
         client.post(path, {"action": "delete"})
         assert not MessageGloss.objects.exists()
+
+    def test_no_message_goes_to_an_outside_translator(self, round, manager, monkeypatch):
+        monkeypatch.setattr(fake_backend.FakeTranslator, "is_remote", True, raising=False)
+        work(request := ask(round, manager, keeps_up=True))
+        request.refresh_from_db()
+        ann = User.objects.get(username="ann")
+        ask_managers(project=round.project, person=ann, text="Darf ich?", now=request.finished_at)
+
+        assert glosses.requests_waiting(now=NOW + timedelta(hours=1)) == []
+        work(ask(round, manager))
+        progress = gloss_progress(round.project, round.language)
+        assert (progress.made, progress.waiting) == (3, 0)
+        assert not MessageGloss.objects.exists()
+
+    def test_a_message_in_another_script_is_left_out(self, round, manager):
+        ann = User.objects.get(username="ann")
+        for text in ("Можно мне?", "Darf ich?"):
+            ask_managers(project=round.project, person=ann, text=text, now=NOW)
+        work(ask(round, manager))
+
+        assert MessageGloss.objects.get().text == "Darf ich? from de"
+        assert gloss_progress(round.project, round.language).waiting == 0
 
     def test_a_message_by_who_knows_several_languages_is_not_guessed_at(self, round, manager):
         ann = User.objects.get(username="ann")
