@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -29,11 +30,12 @@ from office.practice.selectors.managing import data_export
 from office.practice.selectors.practising import items_of, practice_states
 from office.practice.selectors.texts import TEXT_KINDS
 from office.practice.services.attempts import answer_item, start_attempt
-from office.practice.services.sets import publish_practice
+from office.practice.services.sets import publish_practice, switch_practice
 from tests.clients import client_of
 from tests.dashboard.test_campaign_file import problems_of
 from tests.factories import NOW, join_project, make_language, make_user
 from tests.practice.making import new_item
+from tests.queries import queries_of
 
 pytestmark = pytest.mark.django_db
 TELUGU = "te"
@@ -142,6 +144,18 @@ def test_a_manager_switches_it_off_and_on_and_translations_stay(project, asha):
     manager.post(switch, {"on": "1"})
     assert [one.code for one in missing_requirements_of(asha, [work_of(project)])[0]] == ["practice"]
     assert manager.post(reverse("practice:practice-switch", args=[project.slug, "x"])).status_code == 404
+
+
+def test_twenty_kinds_of_work_ask_the_database_no_more_than_one(project, asha):
+    tags = [one.tag for one in LANGUAGES if one.tag != "en"][:20]
+    for tag in tags:
+        LanguageSkill.objects.update_or_create(user=asha, language=make_language(tag), defaults={"level": "native"})
+    works = [replace(work_of(project), language=make_language(tag)) for tag in tags]
+    one, twenty = (queries_of(lambda: missing_requirements_of(asha, some)) for some in (works[:1], works))  # noqa: B023
+    assert len(twenty) == len(one) <= 11
+    for practice in project.practice_sets.all():
+        switch_practice(practice=practice, is_required=False, by=project.created_by, now=NOW)
+    assert len(queries_of(lambda: missing_requirements_of(asha, works))) == 6
 
 
 def test_a_manager_edits_the_examples_that_we_bring(project):

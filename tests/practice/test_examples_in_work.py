@@ -12,7 +12,7 @@ from core.images.models import Collection
 from core.people.models import User
 from office.practice.models import PracticeKind
 from office.practice.services.attempts import start_attempt
-from office.practice.services.sets import ImageInWorkError
+from office.practice.services.sets import ImageInWorkError, switch_practice
 from sxs_eval.services.judging import take_batch as take_pairs
 from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification, take
 from tests.factories import (
@@ -110,6 +110,15 @@ def test_images_that_are_compared_are_no_examples(collection):
     comparison = make_comparison(collection=collection)
     with pytest.raises(ImageInWorkError, match="for: 1"):
         practise(comparison.project, collection, PracticeKind.COMPARING)
+
+
+def test_practice_whose_images_came_into_work_can_be_switched_off_but_not_on_again(collection):
+    project = make_project()
+    practice = practise(project, collection)
+    make_comparison(project=project, collection=collection)
+    off = switch_practice(practice=practice, is_required=False, by=project.created_by, now=NOW)
+    with pytest.raises(ImageInWorkError, match="for: 1"):
+        switch_practice(practice=off, is_required=True, by=project.created_by, now=NOW)
 
 
 def test_managers_read_it_where_they_plan(client, collection):

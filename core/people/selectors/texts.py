@@ -220,10 +220,14 @@ def translation_of(
         "language_id": tag or tag_of(get_language()),
     }
     published = TextTranslation.objects.filter(**about, published_at__isnull=False).order_by("-revision").first()
-    return published or _default_translation(original, **about)
+    return published or default_translation(original, **about)
 
 
-def _default_translation(original: OriginalText, **about: Any) -> TextTranslation | None:
+def default_translation(original: OriginalText, **about: Any) -> TextTranslation | None:
+    """Return what the platform brings in a language, unsaved; None if the original is no longer the platform's.
+
+    - `about`: fields of the translation, with `language_id`.
+    """
     tag = about["language_id"]
     if tag == ENGLISH or not is_default(about["kind"], original.body):
         return None
@@ -346,4 +350,4 @@ def latest_of(project: Project, kind: TextKind, language: Language) -> TextTrans
     if original is None or (last is not None and last.version == original.version):
         return last
     about = {"project": project, "kind": kind, "version": original.version, "language_id": language.pk}
-    return _default_translation(original, **about) or last
+    return default_translation(original, **about) or last

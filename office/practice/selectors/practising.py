@@ -24,7 +24,7 @@ from office.practice.models import PracticeAnswer, PracticeAttempt, PracticeItem
 from office.practice.permissions import KINDS_OF
 from office.practice.rules.beginning import DRAWING_SIZE
 from office.practice.rules.grading import SIMILAR, fewest_right, is_better_left
-from office.practice.selectors.texts import translated_items, translation_into
+from office.practice.selectors.texts import Published, published_translations, translated_items, translation_into
 from sxs_eval.models import Pair
 
 
@@ -63,13 +63,18 @@ def current_sets(projects: Iterable[int]) -> dict[tuple[int, str], PracticeSet]:
     return {(one.project_id, one.kind): one for one in sets}
 
 
-def practice_states(person: User, wanted: Sequence[tuple[int, str, str]]) -> list[PracticeState | None]:
+def practice_states(
+    person: User, wanted: Sequence[tuple[int, str, str]], *, required_only: bool = False
+) -> list[PracticeState | None]:
     """Return the state for each project, kind and language of `wanted`; None where there are no examples for it.
 
     Examples are those in the language, or English ones, translated where there is a translation. Those who describe
-    images rate English captions, so these stay as they are for them.
+    images rate English captions, so these stay as they are for them. With `required_only`, what need not be
+    passed is None too.
     """
     sets = current_sets({project for project, _kind, _language in wanted})
+    if required_only:
+        sets = {key: practice for key, practice in sets.items() if practice.is_required}
     if not sets:
         return [None] * len(wanted)
     items: dict[int, list[PracticeItem]] = defaultdict(list)
@@ -80,12 +85,21 @@ def practice_states(person: User, wanted: Sequence[tuple[int, str, str]]) -> lis
         .select_related("practice")
         .order_by("pk")
     )
-    return [
-        _state(person, practice, language, items[practice.pk], attempts)
+    published = published_translations(sets.values(), {language for _project, _kind, language in wanted})
+    writes_in = set(person.memberships.filter(role=Role.ANNOTATOR).values_list("project", flat=True))
+    states = {
+        (project, kind, language): _state(
+            practice,
+            language,
+            items[practice.pk],
+            attempts,
+            published,
+            rates_english=kind == PracticeKind.RATING and project in writes_in,
+        )
+        for project, kind, language in set(wanted)
         if (practice := sets.get((project, kind)))
-        else None
-        for project, kind, language in wanted
-    ]
+    }
+    return [states.get(one) for one in wanted]
 
 
 def missing_practice(person: User, wanted: Sequence[WorkKind]) -> list[list[MissingRequirement]]:
@@ -102,7 +116,7 @@ def has_failed(person: User, works: Sequence[WorkKind]) -> bool:
 def _blocking(person: User, works: Sequence[WorkKind]) -> list[list[PracticeState]]:
     """Return for each of `works` the practice that stands before it."""
     asked = [(work.project_id, task, work.language.pk) for work in works for task in work.tasks]
-    found = iter(practice_states(person, asked))
+    found = iter(practice_states(person, asked, required_only=True))
     ours = [[next(found) for _task in work.tasks] for work in works]
     return [[one for one in theirs if one is not None and one.blocks] for theirs in ours]
 
@@ -118,11 +132,13 @@ def _missing(blocking: Sequence[PracticeState]) -> list[MissingRequirement]:
 
 
 def _state(
-    person: User,
     practice: PracticeSet,
     wanted: str,
     items: Sequence[PracticeItem],
     attempts: Sequence[PracticeAttempt],
+    published: Published,
+    *,
+    rates_english: bool,
 ) -> PracticeState | None:
     languages = {item.language_id for item in items}
     source = next((language for language in (wanted, ENGLISH) if language in languages), None)
@@ -133,8 +149,8 @@ def _state(
     passed = [attempt for attempt in own if attempt.passed and attempt.practice.version >= practice.counts_from]
     mine = [attempt for attempt in passed if wanted in (attempt.language_id, attempt.working_language_id)]
     # Who works here has passed, and is asked about no translation.
-    translation = None if mine or source == wanted else translation_into(wanted, practice, items)
-    shown = wanted if translation and not _rates_english(person, practice) else source
+    translation = None if mine or source == wanted else translation_into(wanted, practice, items, published)
+    shown = wanted if translation and not rates_english else source
     passed = [
         attempt
         for attempt in passed
@@ -153,12 +169,6 @@ def _state(
         tries_left=max(0, practice.tries - used),
         last=here[-1] if here else None,
     )
-
-
-def _rates_english(person: User, practice: PracticeSet) -> bool:
-    return practice.kind == PracticeKind.RATING and person.memberships.filter(
-        project=practice.project_id, role=Role.ANNOTATOR
-    ).exists()  # fmt: skip
 
 
 _NEWER = PracticeSet.objects.filter(

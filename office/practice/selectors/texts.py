@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from core.languages.models import Language
 from core.languages.rules.registry import ENGLISH
 from core.people.models import Project, TextKind, TextTranslation
-from core.people.selectors.texts import OriginalText, translation_of
+from core.people.selectors.texts import OriginalText, default_translation
 from office.practice.models import PracticeItem, PracticeKind, PracticeSet
 from office.practice.rules.texts import ExampleText, as_text, read_text
 
@@ -33,10 +33,32 @@ def original_text(practice: PracticeSet, items: Iterable[PracticeItem]) -> Origi
     return OriginalText(practice.version, as_text(words)) if words else None
 
 
-def translation_into(tag: str, practice: PracticeSet, items: Iterable[PracticeItem]) -> TextTranslation | None:
+Published = Mapping[tuple[int, str, int, str], TextTranslation]
+"""Translations by project, kind, version and language."""
+
+
+def published_translations(practices: Iterable[PracticeSet], tags: Collection[str]) -> Published:
+    """Return the newest published translations of the practices of some projects into the languages, in one query."""
+    found = TextTranslation.objects.filter(
+        project__in={one.project_id for one in practices},
+        kind__in=TEXT_KINDS.values(),
+        version__in={one.version for one in practices},
+        language__in=tags,
+        published_at__isnull=False,
+    ).order_by("revision")
+    return {(one.project_id, one.kind, one.version, one.language_id): one for one in found}
+
+
+def translation_into(
+    tag: str, practice: PracticeSet, items: Iterable[PracticeItem], published: Published
+) -> TextTranslation | None:
     """Return what people who work in `tag` read in place of English examples, perhaps unsaved."""
     original = original_text(practice, items) if tag != ENGLISH else None
-    return translation_of(practice.project, TEXT_KINDS[practice.kind], original, tag=tag) if original else None
+    if original is None:
+        return None
+    project, kind, version = practice.project_id, TEXT_KINDS[practice.kind], practice.version
+    about = {"project_id": project, "kind": kind, "version": version, "language_id": tag}
+    return published.get((project, kind, version, tag)) or default_translation(original, **about)
 
 
 def translated_items(

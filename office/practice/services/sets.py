@@ -62,8 +62,8 @@ def publish_practice(
 
     - `after`: the version that it was made from; 0 for none.
 
-    Raises StalePracticeError: `after` is not the newest version. Raises ImageInWorkError: an image is one that people
-    describe or compare in the project.
+    Raises StalePracticeError: `after` is not the newest version. Raises ImageInWorkError: it is required, and an image
+    is one that people describe or compare in the project.
     """
     with transaction.atomic():
         audit_log.lock(project, by)
@@ -74,7 +74,8 @@ def publish_practice(
                 _("Version %(version)d was published in the meantime. Check what it changed, then publish again.")
                 % {"version": newest}
             )
-        _check_images(project, items)
+        if is_required:
+            _check_images(project, items)
         made = PracticeSet.objects.create(
             project=project,
             kind=kind,
