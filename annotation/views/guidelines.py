@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.forms.guidelines import ExampleForms, GuidelinesForm, stored_examples
 from annotation.models import Guidelines
-from annotation.rules.word_diff import TextPiece, word_diff
+from annotation.rules.word_diff import UNCHANGED, TextPiece, word_diff
 from annotation.selectors import guidelines as selectors
 from annotation.services.projects import StaleGuidelinesError, publish_guidelines
 from annotation.views.shared import kept_away, number_sent
@@ -34,6 +34,8 @@ def guidelines_show(request: HttpRequest, slug: str) -> HttpResponse:
         shown = Guidelines.objects.filter(project=project).latest("version")
     readers = _readers(request, project)
     read: dict[str, Any] = {"roles": readers, "wants_original": request.GET.get("text") == "original"}
+    rating = _changes(before.rating, shown.rating, readers) if before else []
+    writing = _changes(before.writing, shown.writing, readers) if before else []
     context = {
         "project": project,
         "guidelines": shown,
@@ -42,8 +44,10 @@ def guidelines_show(request: HttpRequest, slug: str) -> HttpResponse:
         "examples": selectors.examples_for(shown, user_of(request)),
         "versions": selectors.versions_of(project),
         "before": before,
-        "rating_changes": _changes(before.rating, shown.rating, readers) if before else [],
-        "writing_changes": _changes(before.writing, shown.writing, readers) if before else [],
+        "rating_changes": rating,
+        "writing_changes": writing,
+        "is_changed": any(piece.kind != UNCHANGED for piece in (*rating, *writing)),
+        "reads_as": request.GET["for"] if request.GET.get("for") == Role.RATER else "",
         "decides": has_role(request.user, project, Role.MANAGER),
     }
     return render(request, "annotation/guidelines.html", context)

@@ -201,6 +201,16 @@ class TestReading:
         submit_captions(Round.objects.select_related("pool", "project", "language").get(pk=round.pk), ann)
         assert "The guidelines have changed" not in work_page(ann)
 
+    def test_a_reviewer_is_told_of_no_change_in_what_others_read_and_stays_a_reviewer(self, round):
+        publish(round.project, rating="One.\n{FOR annotator}\nOld.\n{END}\n")
+        publish(round.project, rating="One.\n{FOR annotator}\nNew.\n{END}\n")
+        query = "?version=3&before=2"
+        assert "<ins>New.</ins>" in page_of(round.project, make_annotator(round), query)
+        text = page_of(round.project, make_annotator(round), f"{query}&for=rater")
+        assert "The text is the same." in text
+        assert 'href="?version=1&amp;for=rater"' in text
+        assert '<input type="hidden" name="for" value="rater">' in text
+
     @pytest.mark.parametrize("query", ["?version=9", "?version=x", "?before=9", "?version=99999999999999"])
     def test_a_version_that_is_not_there_is_not_found(self, round, query):
         address = reverse("annotation:guidelines-show", args=[round.project.slug]) + query
