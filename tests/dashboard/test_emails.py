@@ -125,6 +125,15 @@ def test_a_deadline_is_told_a_day_before_and_again_only_for_another_deadline(rou
     assert message.subject == "A batch of yours expires within a day"
     assert ": Lions\n" in message.body
     assert "Submit it before 5 Mar 2026, 14:30 GMT+5:30." in message.body
+    TextTranslation.objects.create(
+        **{"project": round.project, "kind": "deadline", "version": 1, "language_id": "en", "revision": 1},
+        **{"body": "Soon\n\nBefore {DEADLINE}: {LINK} {PROJECT}", "saved_at": NOW, "published_at": NOW},
+    )
+    User.objects.filter(pk=ann.pk).update(interface_language="de")
+    Notice.objects.all().delete()
+    queue_notices(now=almost)
+    (message,) = send_all(almost)
+    assert "Before 5 Mar 2026, 14:30 GMT+5:30:" in message.body, "a text that is not translated has its own dates"
     Batch.objects.update(deadline=batch.lease.deadline + DAY)
     queue_notices(now=almost + DAY)
     assert kinds_for(ann) == ["deadline", "deadline"]

@@ -7,8 +7,11 @@ from django.core import mail
 from django.test import Client
 from django.urls import reverse
 
+from core.languages.models import Language
+from core.languages.rules.cldr import date_text
+from core.languages.rules.registry import LANGUAGES
 from core.people.models import EMAIL_KINDS, InvitationMail, Project, TextKind, TextTranslation
-from core.people.rules.placeholders import PlaceholdersError, check_placeholders
+from core.people.rules.placeholders import PlaceholdersError, check_addresses, check_placeholders
 from core.people.rules.review_links import link_token
 from core.people.selectors.email_texts import platform_email
 from core.people.selectors.texts import TranslationState, original_of, originals_of, translation_rows
@@ -113,6 +116,21 @@ def test_a_new_version_in_english_is_the_original_of_translations(project: Proje
 
 
 @pytest.mark.parametrize(
+    "address", ["http://x", "WWW.x", "x.org", "(x.org)", "{LINK}.org", "a@x.org", "x\uff0eorg", "10.0.0.1", "x.рф", "y.org/x"]
+)
+def test_addresses_that_the_original_lacks_are_named(address: str) -> None:
+    check_addresses("y.org", "Siehe y.org. Um 17.30 Uhr, z.B. am 3.4.2030: {LINK}.")
+    with pytest.raises(PlaceholdersError):
+        check_addresses("y.org", f"Siehe {address}.")
+
+
+def test_no_e_mail_of_the_platform_has_an_address_of_its_own() -> None:
+    for kind in EMAIL_KINDS:
+        for one in LANGUAGES:
+            check_addresses("", platform_email(kind, one.tag))
+
+
+@pytest.mark.parametrize(
     ("body", "said"),
     [
         (GERMAN.replace("{LINK}", ""), "The text lacks {LINK}."),
@@ -141,6 +159,23 @@ def test_the_list_has_all_e_mails_and_a_preview_has_sample_values(project: Proje
     assert "Lions" in page
 
 
+def test_a_date_is_in_the_language_of_the_text(project: Project, manager: Client) -> None:
+    send_invitation(project, "de")
+    assert not publish(manager, address_of(project, "invitation", "en"), GERMAN.replace("fragt bis", "asks until"))
+    invitation = send_invitation(project, "de").invitation
+    german, english = (date_text(invitation.expires_at, tag) for tag in ("de", "en"))
+    assert german != english
+    assert german in mail.outbox[0].body
+    assert f"asks until {english}:" in mail.outbox[1].body
+
+
+def test_the_platform_says_nothing_in_a_language_without_pages(project: Project) -> None:
+    Language.objects.create(tag="lb", english_name="Luxembourgish", own_name="Lëtzebuergesch")
+    assert platform_email(TextKind.INVITATION, "lb") == ""
+    assert states(project, "lb")["invitation"] == TranslationState.NONE
+    assert all(platform_email(kind, one.tag) for kind in EMAIL_KINDS for one in LANGUAGES)
+
+
 def test_what_is_typed_is_no_html(project: Project, manager: Client) -> None:
     assert not publish(manager, address_of(project, "invitation", "de"), f"{GERMAN}<b>Bis bald!")
     page = manager.get(address_of(project, "invitation", "de")).content.decode()
@@ -157,6 +192,10 @@ def test_a_reviewer_with_the_link_of_a_language_publishes_them_too(project: Proj
     assert "The text lacks {DATE}, {INVITER}, {LINK}, {PROJECT}." in publish(
         reviewer, address, "Komm!", reviewed_by="Jutta"
     )
+    for text in (f"{GERMAN}https://evil.example", GERMAN.replace("zu", "evil.example", 1)):
+        said = publish(reviewer, address, text, reviewed_by="Jutta")
+        assert "Remove" in said
+        assert "evil.example, or ask a manager." in said
     assert not publish(reviewer, address, GERMAN, reviewed_by="Jutta")
     assert states(project, "de")["invitation"] == TranslationState.REVIEWED
     send_invitation(project, "de")

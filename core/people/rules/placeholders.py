@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 
 from django.utils.translation import gettext as _
 
 _BRACES = re.compile(r"\{[^{}\n]*\}")
+_ADDRESS = re.compile(r"://|www\.|[\w}-]\.[^\W\d_]{2,}|\d+(?:\.\d+){3}", re.IGNORECASE)
+_AROUND = "()[]<>.,:;!?*\"'\u00ab\u00bb\u201c\u201d\u201e"
 _PLACEHOLDER = re.compile(r"\{([A-Z_]+)\}")
 
 
 class PlaceholdersError(ValueError):
-    """A text lacks a placeholder of its original, or has another. The message says which."""
+    """A text lacks a placeholder of its original, has another, or an address of its own. The message says which."""
 
 
 def check_placeholders(original: str, body: str) -> None:
@@ -26,6 +29,20 @@ def check_placeholders(original: str, body: str) -> None:
         said.append(_("Nothing is filled in for %(unknown)s. You can write %(known)s.") % about)
     if said:
         raise PlaceholdersError(" ".join(said))
+
+
+def check_addresses(original: str, body: str) -> None:
+    """Raise PlaceholdersError if `body` has an address that its original lacks, or what programs make a link of."""
+    if new := _addresses(body) - _addresses(original):
+        about = {"addresses": _listed(new)}
+        raise PlaceholdersError(
+            _("By this link you cannot put other addresses into e-mails. Remove %(addresses)s, or ask a manager.") % about
+        )
+
+
+def _addresses(text: str) -> set[str]:
+    words = unicodedata.normalize("NFKC", text).split()
+    return {word.strip(_AROUND) for word in words if _ADDRESS.search(word)}
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -16,7 +16,7 @@ from django.utils.translation import get_language, override
 from django.utils.translation import gettext_lazy as _
 
 from core.languages.rules.cldr import DAY, MOMENT, WITH_ZONE, date_text
-from core.languages.rules.page_languages import code_of
+from core.languages.rules.page_languages import PAGE_LANGUAGES, code_of
 from core.languages.rules.registry import ENGLISH
 from core.people.models import EMAIL_KINDS, Project, TextKind, TextTranslation
 from core.people.rules.placeholders import check_placeholders
@@ -39,7 +39,9 @@ def sample_values() -> dict[str, str]:
 
 @cache
 def platform_email(kind: TextKind, tag: str = ENGLISH) -> str:
-    """Return what the platform says in a language, from its catalogue of messages, with placeholders in braces."""
+    """Return what the platform says in a language of the pages, with placeholders in braces; empty in others."""
+    if code_of(tag) not in dict(PAGE_LANGUAGES):
+        return ""
     names = ("PROJECT", *sample_values())
     context: Mapping[str, object] = {"kind": kind, **{name: f"{{{name}}}" for name in names}}
     template = "invitation" if kind in (TextKind.INVITATION, TextKind.REMINDER) else "notice"

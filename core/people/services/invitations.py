@@ -18,8 +18,9 @@ from django.core.mail import EmailMessage
 from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.urls import reverse
+from django.utils.functional import lazy
+from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _
-from django.utils.translation import override
 
 from core.languages.models import Language
 from core.languages.rules.cldr import date_text
@@ -101,7 +102,7 @@ def _message(mail: InvitationMail, now: datetime) -> EmailMessage | str:
         "PROJECT": invitation.project.name,
         "INVITER": invitation.created_by.username,
         "LINK": urljoin(mail.site, reverse("people:invitation-accept", args=[invitation.token])),
-        "DATE": date_text(invitation.expires_at, language),
+        "DATE": lazy(lambda: date_text(invitation.expires_at, get_language() or ""), str)(),
     }
     kind = TextKind.REMINDER if mail.is_reminder else TextKind.INVITATION
     with override(language):

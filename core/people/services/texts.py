@@ -8,7 +8,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from core.languages.models import Language
-from core.people.models import Project, TextKind, TextTranslation, User
+from core.people.models import EMAIL_KINDS, Project, TextKind, TextTranslation, User
+from core.people.rules.placeholders import check_addresses
 from core.people.selectors.texts import (
     OriginalText,
     check_translation,
@@ -59,7 +60,7 @@ def save_translation(
     - `reviewed_by`: the name of a person without an account.
 
     Raises StaleTranslationError. Raises PartsError or PlaceholdersError if what would be published lacks something of
-    its original.
+    its original, or if nobody with an account publishes an e-mail with an address that its original lacks.
     """
     with transaction.atomic():
         audit_log.lock(project, by)
@@ -69,6 +70,9 @@ def save_translation(
             raise StaleTranslationError(text % {"version": original.version if original else 0})
         if publishes:
             check_translation(kind, original, body)
+            if by is None and kind in EMAIL_KINDS:
+                # The link of a reviewer can be passed on to anybody.
+                check_addresses(original.body, body)
         about = {"project": project, "kind": kind, "language": language, "version": version}
         last = TextTranslation.objects.filter(**about).order_by("revision").last()
         if last is None or last.published_at is not None:

@@ -14,6 +14,7 @@ from django.core.mail import EmailMessage, EmailMultiAlternatives
 from django.db.models import Max, Q, QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.functional import lazy
 from django.utils.translation import gettext_noop, override
 
 from annotation.models import CorrectionRequest, Feedback
@@ -217,7 +218,7 @@ def _deadline(notice: Notice, now: datetime) -> _NoticeContent | None:
     batch = Batch.objects.filter(pk=notice.about.partition(":")[0]).first()
     if batch is None or not batch.is_open_at(now):
         return None
-    deadline = in_words(batch.deadline, zone_named(choices_of(notice.person).zone))
+    deadline = lazy(in_words, str)(batch.deadline, zone_named(choices_of(notice.person).zone))
     projects = Project.objects.filter(Q(rounds__pool=batch.pool_id) | Q(comparisons__pool=batch.pool_id)).distinct()
     return _NoticeContent(reverse("people:home-show"), projects, {"DEADLINE": deadline})
 
