@@ -25,7 +25,8 @@ class PracticeConfig(AppConfig):
         also_begin(begin_practice)
         help_text = _(
             "Lines with > are captions: write them as people say it, with the same content and the same mistakes. "
-            "Lines with = are what a caption must mention, with | between words for the same thing or parts of them."
+            "Lines with = are what a caption must mention, with | between words for the same thing or "
+            "their beginnings."
         )
         for kind, text in TEXT_KINDS.items():
             texts.register(text, partial(newest_text, kind=kind), check=check_translation, help=help_text)

@@ -78,11 +78,39 @@ def work_of(project: Project) -> WorkKind:
 
 def test_what_is_called_a_good_caption_is_one_in_every_language():
     for tag, language in Language.objects.in_bulk([one.tag for one in LANGUAGES]).items():
+        about = {"language": tag, "spaced": language.spaced}
+        everything = {caption for kind in PracticeKind for example in words(kind, tag) for caption in example.captions}
         for example in words(WRITING, tag):
             assert soft_warnings(example.captions[0], language=language, others=()) == [], tag
             assert example.mentions
-            assert unmentioned_words(example.captions[0], example.mentions) == [], tag
+            assert unmentioned_words(example.captions[0], example.mentions, **about) == [], tag
+            for other in everything - set(example.captions):
+                assert unmentioned_words(other, example.mentions, **about), (tag, other)
         assert all(len(set(example.captions)) == 2 for example in words(COMPARING, tag)), tag
+
+
+@pytest.mark.parametrize(
+    ("tag", "what", "mentioned", "not_mentioned"),
+    [
+        ("ar", 0, ["القطة تنام", "هرّ أسود", "وقطتان", "بالقط", "للقطة"], ["ظهرت امرأة", "شهر"]),
+        ("cs", 0, ["Kočku vidím", "s kočkami", "černý kocour"], ["Dětský kočár"]),
+        ("da", 0, ["Katten", "kattene", "en huskat"], ["En mission", "En kasse"]),
+        ("de", 1, ["mit einem Regenschirm", "Sonnenschirme"], ["Ein Bildschirm"]),
+        ("en", 0, ["Two cats", "A cat."], ["A category", "A bobcat"]),
+        ("he", 0, ["החתול ישן", "והחתולה"], ["כלב"]),
+        ("ko", 0, ["고양이가 앉아 있다", "검은고양이 한 마리"], ["강아지가 앉아 있다"]),
+        ("ko", 1, ["우산을 쓴 여자"], ["비를 맞는 여자"]),
+        ("quz", 0, ["Yana misikunapaq"], ["Huk allqo"]),
+        ("ru", 0, ["Чёрный кот сидит", "с кошками", "Котёнок", "кошечка"], ["дом, который", "скот"]),
+        ("uk", 0, ["Чорного кота", "два коти", "кіт"], ["дім, котрий стоїть", "скот"]),
+        ("vi", 1, ["Một chiếc ô", "cầm dù"], ["Một cô gái không đi", "Ông đi dưới mưa", "cái đùi"]),
+        ("th", 0, ["มีแมวสองตัว"], ["มีหมาสองตัว"]),
+    ],
+)
+def test_inflected_words_are_found_and_other_words_are_not(tag, what, mentioned, not_mentioned):
+    mentions, about = words(WRITING, tag)[what].mentions, {"language": tag, "spaced": make_language(tag).spaced}
+    assert [text for text in mentioned if unmentioned_words(text, mentions, **about)] == []
+    assert [text for text in not_mentioned if not unmentioned_words(text, mentions, **about)] == []
 
 
 def test_writers_practise_in_their_language_but_rate_the_english_captions_of_screen_1(project, asha):

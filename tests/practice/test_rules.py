@@ -45,8 +45,8 @@ def test_the_better_caption_is_on_either_side_about_as_often():
     [("A PUPPY in the snow", []), ("a dog", ["snow"]), ("", ["dog", "snow"]), ("Snow, and a Dog", [])],
 )
 def test_what_a_caption_does_not_mention_is_named(text, missing):
-    assert unmentioned_words(text, "dog | puppy\nsnow\n\n | ") == missing
+    assert unmentioned_words(text, "dog | puppy\nsnow\n\n | ", language="en", spaced=True) == missing
 
 
 def test_words_are_found_however_they_are_encoded():
-    assert unmentioned_words("Ein Ko\u0308nig", "k\u00f6nig") == []
+    assert unmentioned_words("Ein Ko\u0308nig", "k\u00f6nig", language="de", spaced=True) == []

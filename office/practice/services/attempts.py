@@ -101,7 +101,7 @@ def faults_of(attempt: PracticeAttempt, item: PracticeItem, text: str) -> list[s
     language = attempt.working_language
     faults = [str(fault.message) for fault in soft_warnings(text, language=language, others=())]
     if language.pk == item.language_id:
-        missing = grading.unmentioned_words(text, item.mentions)
+        missing = grading.unmentioned_words(text, item.mentions, language=language.pk, spaced=language.spaced)
         faults += [_("It does not mention: %(what)s.") % {"what": ", ".join(missing)}] if missing else []
     return faults
 
