@@ -126,8 +126,14 @@ def test_a_deadline_is_told_a_day_before_and_again_only_for_another_deadline(rou
     assert ": Lions\n" in message.body
     assert "Submit it before 5 Mar 2026, 14:30 GMT+5:30." in message.body
     TextTranslation.objects.create(
-        **{"project": round.project, "kind": "deadline", "version": 1, "language_id": "en", "revision": 1},
-        **{"body": "Soon\n\nBefore {DEADLINE}: {LINK} {PROJECT}", "saved_at": NOW, "published_at": NOW},
+        project=round.project,
+        kind="deadline",
+        version=1,
+        language_id="en",
+        revision=1,
+        body="Soon\n\nBefore {DEADLINE}: {LINK} {PROJECT}",
+        saved_at=NOW,
+        published_at=NOW,
     )
     User.objects.filter(pk=ann.pk).update(interface_language="de")
     Notice.objects.all().delete()

@@ -116,7 +116,8 @@ def test_a_new_version_in_english_is_the_original_of_translations(project: Proje
 
 
 @pytest.mark.parametrize(
-    "address", ["http://x", "WWW.x", "x.org", "(x.org)", "{LINK}.org", "a@x.org", "x\uff0eorg", "10.0.0.1", "x.рф", "y.org/x"]
+    "address",
+    ["http://x", "WWW.x", "x.org", "(x.org)", "{LINK}.org", "a@x.org", "x\uff0eorg", "10.0.0.1", "x.рф", "y.org/x"],
 )
 def test_addresses_that_the_original_lacks_are_named(address: str) -> None:
     check_addresses("y.org", "Siehe y.org. Um 17.30 Uhr, z.B. am 3.4.2030: {LINK}.")

@@ -34,10 +34,8 @@ def check_placeholders(original: str, body: str) -> None:
 def check_addresses(original: str, body: str) -> None:
     """Raise PlaceholdersError if `body` has an address that its original lacks, or what programs make a link of."""
     if new := _addresses(body) - _addresses(original):
-        about = {"addresses": _listed(new)}
-        raise PlaceholdersError(
-            _("By this link you cannot put other addresses into e-mails. Remove %(addresses)s, or ask a manager.") % about
-        )
+        text = _("By this link you cannot put other addresses into e-mails. Remove %(addresses)s, or ask a manager.")
+        raise PlaceholdersError(text % {"addresses": _listed(new)})
 
 
 def _addresses(text: str) -> set[str]:

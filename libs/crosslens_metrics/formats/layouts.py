@@ -41,6 +41,7 @@ from crosslens_metrics.formats.records import (
     json_records,
     limited_lines,
     not_utf8,
+    printable,
 )
 from crosslens_metrics.formats.table_files import excel_records, parquet_records
 from crosslens_metrics.formats.table_parts import (
@@ -178,7 +179,7 @@ def _of_records(
     if not mine and (tool := annotation_tools.tool_of(objects)):
         return FileLayout(FileKind.CAPTIONS, tool.name, lambda file: converted(read(file), tool.rows), tool.is_of_model)
     names = {name.strip().lower() for value in objects for name in renamed(value, mine)}
-    shown: dict[str, Any] = {"columns": tuple(objects[0]), "first_rows": _first_rows(objects)}
+    shown: dict[str, Any] = {"columns": tuple(map(printable, objects[0])), "first_rows": _first_rows(objects)}
     if not mine:
         _refuse_coco(objects[0], _("COCO results"))
         _refuse_own(names)
@@ -271,12 +272,13 @@ def _name_of_rows(value: Mapping[str, Any], names: set[str], form: str) -> str:
 def _first_rows(objects: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], ...]:
     """The cells of the columns of the first row, so that somebody can tell what is in which."""
     return tuple(
-        tuple(str(value.get(name, ""))[:MAX_SHOWN_CHARACTERS] for name in objects[0]) for value in objects[:SHOWN_ROWS]
+        tuple(printable(str(value.get(name, "")))[:MAX_SHOWN_CHARACTERS] for name in objects[0])
+        for value in objects[:SHOWN_ROWS]
     )
 
 
 def _unknown_columns(objects: Sequence[Mapping[str, Any]]) -> LayoutError:
-    columns = tuple(objects[0])
+    columns = tuple(map(printable, objects[0]))
     named = ", ".join(f"“{name}”" for name in columns if name)[:300]
     reason = _(
         "It has %(columns)s. Call the column with the names of the images “image”, and the one with the captions "

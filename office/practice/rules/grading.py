@@ -64,8 +64,7 @@ def _is_mentioned(text: str, word: str, language: str, *, spaced: bool) -> bool:
     prefix = _PREFIXES.get(language.partition("-")[0], _NO_PREFIX)
     longest = {1: 0, 2: 0, 3: 3}.get(_letters(word), inf)
     return any(
-        prefix.fullmatch(_run(reversed(text[: found.start()]))[::-1])
-        and _letters(_run(text[found.end() :])) <= longest
+        prefix.fullmatch(_run(reversed(text[: found.start()]))[::-1]) and _letters(_run(text[found.end() :])) <= longest
         for found in re.finditer(re.escape(word), text)
     )
 
