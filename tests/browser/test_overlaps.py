@@ -49,7 +49,9 @@ OVERLAPS = """
   const stays = (one) =>
     one && (["fixed", "sticky"].includes(getComputedStyle(one).position) || stays(one.parentElement));
   const work = parts("img, [data-english], [data-caption], .sentence");
-  const controls = parts("a, button, input, select, textarea, summary, label, kbd").filter((one) => !stays(one));
+  const controls = parts("a, button, input, select, textarea, summary, label, kbd").filter(
+    (one) => !stays(one) && !one.closest(".visually-hidden"),
+  );
   const found = [];
   for (const one of work)
     for (const control of controls) {
