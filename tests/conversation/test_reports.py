@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import re
-import threading
-from collections.abc import Callable
-from contextlib import suppress
 from datetime import timedelta
-from functools import partial
-from html import unescape
 from random import Random
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.http import Http404
 from django.utils import timezone
 
-from annotation.models import CaptionGloss, Rating, Stage
+from annotation.models import Rating, Stage
 from annotation.selectors.work import items_of, work_of
 from annotation.services import batches, verification
-from annotation.services.round_batches import StaleStateError
 from core.allocation.models import AssignmentState, BatchState
-from core.allocation.services import lifecycle
 from core.allocation.services.errors import NoTasksAvailableError, TaskGoneError
 from core.conversation import services
 from core.conversation.models import ImageReport, ReportedImage, ReportedState
@@ -33,7 +24,6 @@ from gapgame.models import TurnOutcome
 from gapgame.services import playing
 from office.recruitment.models import Participant
 from office.recruitment.selectors.work import batches_done
-from research.inference.models import Translator
 from sxs_eval.models import Judgement, TrialKind
 from sxs_eval.services import judging
 from tests.allocation.test_exact_replication import assert_exact
@@ -41,12 +31,11 @@ from tests.annotation.submitting import submit_captions, take
 from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification
 from tests.annotation.verifying import take as take_to_rate
 from tests.clients import client_of
-from tests.concurrency import together
+from tests.conversation.reporting import images_in, report
 from tests.factories import (
     NOW,
     make_annotator,
     make_comparison,
-    make_image,
     make_player,
     make_rater,
     make_round,
@@ -55,15 +44,6 @@ from tests.factories import (
 from tests.recruitment.panel import make_study
 
 pytestmark = pytest.mark.django_db
-
-
-def report(batch: Any, position: int = 1, kind: str = "captions", **about: Any) -> bool | None:
-    said: dict[str, Any] = {"reason": ReportReason.BROKEN, "comment": "", "now": NOW} | about
-    return services.report_image(kind=kind, batch_id=batch.pk, position=position, person=batch.lease.person, **said)
-
-
-def images_in(batch: Any) -> set[int]:
-    return set(batch.items.values_list("image", flat=True))
 
 
 class TestSkipping:
@@ -368,115 +348,6 @@ class TestPausing:
         assert_exact(round.pool)
 
 
-class TestPages:
-    def test_the_form_works_without_scripts_and_shows_no_caption(self):
-        round = make_round(images=2, replication=1)
-        batch = take(round, make_annotator(round))
-        client = client_of(batch.lease.person)
-        client.get("/work/")
-        batch.lease.deadline = batch.lease.deadline.replace(year=2100)
-        batch.lease.save()
-        rate, address = f"/batches/{batch.pk}/rate/", f"/report/captions/{batch.pk}/1/"
-        button = '<button type="submit" name="report" value="1">'
-
-        assert button in client.get(rate).content.decode()
-        assert client.post(rate, {"rating-2": "GOOD", "report": "1"})["Location"] == address
-        assert batch.items.get(position=2).rating == Rating.GOOD, "what is not saved yet is not lost"
-        shown = client.get(address)
-        assert "english caption" not in shown.content.decode()
-        assert client.post(address, {}).status_code == 422
-        answer = client.post(address, {"reason": "broken", "comment": "grey"}, follow=True)
-        assert "You will not get this image again." in answer.content.decode()
-        assert button not in answer.content.decode()
-
-    def test_a_manager_sees_it_among_needs_and_decides_in_the_inbox(self):
-        round = make_round(images=1, replication=3)
-        report(take(round, make_annotator(round)), comment="Only grey.")
-        slug, client = round.project.slug, client_of(round.project.created_by)
-
-        assert "1 message to answer" in client.get("/needs/").content.decode()
-        inbox = client.get(f"/projects/{slug}/inbox/").content.decode()
-        assert "Only grey." in inbox
-        reported = ReportedImage.objects.get()
-        client.post(f"/projects/{slug}/inbox/images/{reported.pk}/", {"state": "withdrawn"})
-        assert "Only grey." not in client.get(f"/projects/{slug}/inbox/").content.decode()
-        answered = client.get(f"/projects/{slug}/inbox/", {"shown": "answered", "language": "de"}).content.decode()
-        assert "Only grey." in answered
-        assert "message to answer" not in client.get("/needs/").content.decode()
-
-    def test_a_manager_reads_the_captions_that_were_seen_with_the_image(self):
-        round = make_round(images=2, replication=3)
-        batch = take(round, make_annotator(round))
-        english = batch.items.get(position=1).english
-        report(batch)
-        submit_captions(round, make_annotator(round), "Was Ann sieht")
-        ratings = make_verification(round, places=1)
-        to_rate = take_to_rate(ratings, make_reviewer(ratings))
-        translator = Translator.objects.create(name="NLLB", backend="fake", source="x", project=round.project)
-        verdict = to_rate.verdicts.exclude(caption__image=english.image).get()
-        caption = verdict.caption
-        CaptionGloss.objects.create(
-            caption=caption, translator=translator, version="1", text="What Ann sees", made_at=NOW
-        )
-        report(to_rate, verdict.position, kind="ratings", reason=ReportReason.LANGUAGE)
-        inbox, api = (f"{start}/projects/{round.project.slug}/inbox/" for start in ("", "/api/v1"))
-        client = client_of(round.project.created_by)
-
-        page = client.get(inbox).content.decode()
-        assert page.count(english.text) == page.count(caption.text) == page.count("What Ann sees") == 1
-        seen = [one["captions"] for row in client.get(f"{api}images/").json()["results"] for one in row["reports"]]
-        assert [{"text": english.text, "language": "en"}] in seen
-        assert [{"text": caption.text, "language": "de"}] in seen
-        both = make_annotator(round, "both")
-        round.project.memberships.create(user=both, role="manager")
-        assert len(images_in(take(round, both))) == 2
-        said = [client_of(both).get(address).content.decode() for address in (inbox, f"{api}images/")]
-        assert [text for text in (english.text, caption.text, "What Ann sees") if text in "".join(said)] == []
-
-    def test_a_manager_reads_both_captions_of_a_pair_and_no_model_s_name(self):
-        comparison = make_comparison(images=1)
-        batch = judging.take_batch(comparison=comparison, person=make_rater(comparison), now=NOW, rng=Random(1))
-        report(batch, kind="pairs")
-
-        page = client_of(comparison.project.created_by).get(f"/projects/{comparison.project.slug}/inbox/")
-        sides = batch.judgements.get(position=1).sides
-        shown = re.findall(r'<span lang="[^"]+"\s+dir="[^"]+">([^<]*)</span>', page.content.decode())
-        assert tuple(map(unescape, shown)) == sides
-        assert comparison.base.name not in page.content.decode()
-        assert comparison.test.name not in page.content.decode()
-
-    def test_the_worse_caption_of_a_gold_pair_is_not_read_while_its_own_image_is_in_hand(self):
-        comparison = make_comparison(images=1)
-        round = make_round(images=1, replication=3, project=comparison.project)
-        gold = comparison.gold_pairs.create(
-            image=make_image(), better="Better", worse="Worse", other_image=round.tasks.get().image
-        )
-        rater = make_rater(comparison)
-        batch = judging.take_batch(comparison=comparison, person=rater, now=NOW, rng=Random(1))
-        about: dict[str, Any] = {"comparison": comparison, "person": rater, "kind": "gold", "scale": comparison.scale}
-        batch.judgements.create(gold=gold, position=9, test_is_left=True, **about)
-        report(batch, 9, kind="pairs")
-        both = make_annotator(round, "both")
-        round.project.memberships.create(user=both, role="manager")
-        inbox = f"/projects/{round.project.slug}/inbox/"
-        assert "Worse" in client_of(both).get(inbox).content.decode()
-        take(round, both)
-        assert "Worse" not in client_of(both).get(inbox).content.decode()
-
-    def test_a_manager_who_writes_about_the_image_does_not_read_what_was_said(self):
-        round = make_round(images=1, replication=3)
-        report(take(round, make_annotator(round)), comment="Quotes the caption.")
-        manager = round.project.created_by
-        assert manager is not None
-        take(round, make_annotator(round, "writer"))
-        batch = ReportedImage.objects.get().image.pk
-        ann = make_annotator(round, "both")
-        round.project.memberships.create(user=ann, role="manager")
-        assert "Quotes" in client_of(ann).get(f"/projects/{round.project.slug}/inbox/").content.decode()
-        assert images_in(take(round, ann)) == {batch}
-        assert "Quotes" not in client_of(ann).get(f"/projects/{round.project.slug}/inbox/").content.decode()
-
-
 def test_what_somebody_said_goes_with_their_account(django_capture_on_commit_callbacks):
     round = make_round(images=1, replication=3)
     batch = take(round, make_annotator(round))
@@ -484,63 +355,3 @@ def test_what_somebody_said_goes_with_their_account(django_capture_on_commit_cal
 
     delete_account(user=batch.lease.person, now=NOW)
     assert ImageReport.objects.get().comment == ""
-
-
-@pytest.mark.postgres
-@pytest.mark.django_db(transaction=True)
-class TestRaces:
-    def setting(self):
-        round = make_round(images=1, replication=2)
-        take(round, make_annotator(round))
-        return round, take(round, make_annotator(round))
-
-    def test_two_reports_at_once_free_the_place_once(self):
-        round, batch = self.setting()
-        together(lambda _tab: report(batch), range(4))
-
-        assert ImageReport.objects.count() == 1
-        assert_exact(round.pool)
-
-    @pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time")
-    def test_without_the_lock_two_reports_would_free_two_places(self, monkeypatch):
-        round, batch = self.setting()
-        both = threading.Barrier(2)
-        skip = lifecycle.skip_assignment
-
-        def skip_together(**about: Any) -> bool:
-            both.wait(20)
-            return skip(**about)
-
-        unlocked = partial(type(batch).with_heads().get)
-        monkeypatch.setattr(batches.KIND, "locked", lambda batch_id, _person: unlocked(pk=batch_id))
-        monkeypatch.setattr(lifecycle, "skip_assignment", skip_together)
-        monkeypatch.setattr(batches.KIND, "close_if_all_skipped", lambda _batch, _now: None)
-        together(lambda _tab: report(batch), range(2))
-
-        with pytest.raises(AssertionError):
-            assert_exact(round.pool)
-
-    def test_a_report_and_a_save_at_once_leave_exact_places(self):
-        round = make_round(images=2, replication=2)
-        batch = take(round, make_annotator(round))
-        who = {"batch_id": batch.pk, "person": batch.lease.person, "now": NOW}
-
-        def save() -> None:
-            # After a report of the image its rating is refused; after both there is nothing left to rate.
-            with suppress(StaleStateError, TaskGoneError):
-                batches.save_rating(position=1, rating=Rating.GOOD, active_ms=0, **who)
-
-        steps: list[Callable[[], object]] = [partial(report, batch), save, partial(report, batch, 2), save]
-        together(lambda step: step(), steps)
-
-        assert_exact(round.pool)
-        batch.refresh_from_db()
-        assert batch.stage == Stage.SUBMITTED
-
-    def test_people_who_report_an_image_at_once_are_counted_together(self):
-        round = make_round(images=1, replication=4)
-        assigned = [take(round, make_annotator(round)) for _ in range(4)]
-        together(report, assigned)
-
-        assert ReportedImage.objects.get().state == ReportedState.PAUSED
-        assert_exact(round.pool)

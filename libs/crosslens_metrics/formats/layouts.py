@@ -223,7 +223,7 @@ def _of_other_table(
     """What a table is that has no captions, going by its `names` and by the `kind` that the parts said are of."""
     lines: Callable[[IO[bytes]], Records]
     if names >= JUDGEMENT or names >= WON:
-        # An apostrophe before a cell is none of it, whoever wrote the table.
+        # An apostrophe before a cell is not part of its text, in any table.
         cells = own_csv_records if form == "CSV" else read
         lines = partial(converted_fields, cells, partial(judgement_fields, said=mine))
         return FileLayout(FileKind.JUDGEMENTS, form, records=lines, **shown)
