@@ -21,8 +21,11 @@ from annotation.api.shapes import RoundSerializer
 from annotation.forms.campaign import PilotForm, ReasonForm, SampleForm
 from annotation.forms.projects import REPLICATION, CollectionForm, LanguagesForm, ProjectNameForm, RoundForm
 from annotation.models import Round
+from annotation.pages.estimates import estimate_lines, estimate_total
 from annotation.permissions import language_of, round_of
+from annotation.rules.estimates import EstimateBasis
 from annotation.selectors.campaign import images_to_draw
+from annotation.selectors.estimates import measured_times
 from annotation.selectors.overview import coverage_of
 from annotation.services import planning
 from annotation.services import projects as services
@@ -31,13 +34,13 @@ from annotation.services.references import use_as_references
 from core.allocation.forms import MAX_REPLICATION
 from core.jobs.models import JobState
 from core.languages.models import Language
-from core.people.api.forms import filled_form, form_shape, sent_form
+from core.people.api.forms import Shape, filled_form, form_shape, sent_form
 from core.people.api.jobs import JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.problems import field_refused, refused_as
 from core.people.api.requested import validated_data
 from core.people.api.views import ProjectSerializer, asking_now, person_asking, project_list, projects_shown
-from core.people.models import Role
+from core.people.models import Project, Role
 from core.people.permissions import manages_anything, project_for
 from research.inference.permissions import models_in
 from research.scoring.api.references import ReferenceSetSerializer
@@ -61,18 +64,47 @@ NewPilotSerializer = form_shape("NewPilot", PilotForm)
 ReasonSerializer = form_shape("Reason", ReasonForm)
 NewVerificationSerializer = form_shape("NewVerification", SampleForm)
 RoundSettingsSerializer = form_shape("RoundSettings", RoundForm, filled=None)
-NewLanguagesSerializer = form_shape(
-    "NewLanguages",
-    LanguagesForm,
-    omit=ONLY_ESTIMATES,
-    filled=("captioners",),
-    collection=serializers.SlugField(help_text="Of the images to describe, by its slug."),
-    replications=serializers.DictField(
+LANGUAGE_FIELDS: dict[str, Any] = {
+    "filled": ("captioners",),
+    "collection": serializers.SlugField(help_text="Of the images to describe, by its slug."),
+    "replications": serializers.DictField(
         child=serializers.IntegerField(min_value=1, max_value=MAX_REPLICATION),
         required=False,
         help_text="Captions per image of languages that differ, by tag.",
     ),
-)
+}
+NewLanguagesSerializer = form_shape("NewLanguages", LanguagesForm, omit=ONLY_ESTIMATES, **LANGUAGE_FIELDS)
+LanguagesToEstimateSerializer = form_shape("LanguagesToEstimate", LanguagesForm, **LANGUAGE_FIELDS)
+
+
+class EstimatedSerializer(serializers.Serializer[Any]):
+    captions = serializers.IntegerField(source="estimate.captions")
+    ratings = serializers.IntegerField(source="estimate.ratings")
+    batches = serializers.IntegerField(source="estimate.batches")
+    hours = serializers.FloatField(source="estimate.hours")
+    hours_within = serializers.FloatField(
+        source="estimate.hours_within", allow_null=True, help_text="How far the hours may be off; or null."
+    )
+    cost = serializers.DecimalField(
+        source="estimate.cost", max_digits=None, decimal_places=2, allow_null=True, help_text="Null without a rate."
+    )
+    ends_on = serializers.DateField(allow_null=True, help_text="If work begins today; null if that is years away.")
+
+
+class EstimatedLanguageSerializer(EstimatedSerializer):
+    language = serializers.CharField(source="language.tag")
+    caption_s = serializers.FloatField(source="caption.seconds", help_text="Seconds for a caption.")
+    caption_basis = serializers.ChoiceField(list(EstimateBasis), source="caption.basis")
+    rating_s = serializers.FloatField(source="rating.seconds", help_text="Seconds for a rating of a caption.")
+    rating_basis = serializers.ChoiceField(list(EstimateBasis), source="rating.basis")
+
+
+class LanguagesEstimateSerializer(serializers.Serializer[Any]):
+    images = serializers.IntegerField()
+    without_caption = serializers.IntegerField(help_text="Images that no chosen model describes in English.")
+    currency = serializers.CharField(allow_blank=True)
+    total = EstimatedSerializer()
+    languages = EstimatedLanguageSerializer(many=True)
 
 
 @api.post(
@@ -102,17 +134,38 @@ def project_create(request: Request) -> Response:
     description="Each begins with a pilot or the main round. Their images are prepared in the background.",
 )
 def languages_add(request: Request, slug: str) -> Response:
+    project, collection, form = _languages_sent(request, slug, NewLanguagesSerializer)
+    setting = form.setting_up(collection, seed=_new_seed(), now=timezone.now())
+    with field_refused("languages", services.LanguageAlreadyAddedError):
+        made = services.add_languages(project=project, by=person_asking(request), **setting)
+    return _filling([one.pk for one in made])
+
+
+@api.post(
+    "languages_estimate",
+    "Estimate what languages will take, before they are added",
+    LanguagesEstimateSerializer,
+    request=LanguagesToEstimateSerializer,
+    description="Stores nothing. By the pace of people on this site, or by what is assumed until there is one.",
+)
+def languages_estimate(request: Request, slug: str) -> Response:
+    _project, collection, form = _languages_sent(request, slug, LanguagesToEstimateSerializer)
+    covered, today = coverage_of(collection, form.cleaned_data["captioners"]), timezone.localdate()
+    plan = form.plan(images=covered.by_any)
+    lines = estimate_lines(plan, form.new_rounds(), measured_times(), today=today)
+    about = {"images": covered.by_any, "without_caption": covered.without, "currency": form.cleaned_data["currency"]}
+    about |= {"total": estimate_total(lines, today=today), "languages": lines}
+    return Response(LanguagesEstimateSerializer(about).data)
+
+
+def _languages_sent(request: Request, slug: str, shape: Shape) -> tuple[Project, Collection, LanguagesForm]:
     project, by = project_for(person_asking(request), slug, Role.MANAGER), person_asking(request)
-    sent = validated_data(NewLanguagesSerializer, request)
+    sent = validated_data(shape, request)
     chosen = filled_form(partial(CollectionForm, project=project, by=by), {"collection": sent.pop("collection")})
     sent |= {REPLICATION + tag: number for tag, number in sent.pop("replications", {}).items()}
     collection = chosen.cleaned_data["collection"]
     coverage, languages = coverage_of(collection, models_in(project)), Language.objects.all()
-    form = filled_form(partial(LanguagesForm, coverage=coverage, languages=languages), sent)
-    setting = form.setting_up(collection, seed=_new_seed(), now=timezone.now())
-    with field_refused("languages", services.LanguageAlreadyAddedError):
-        made = services.add_languages(project=project, by=by, **setting)
-    return _filling([one.pk for one in made])
+    return project, collection, filled_form(partial(LanguagesForm, coverage=coverage, languages=languages), sent)
 
 
 @api.post(

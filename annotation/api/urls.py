@@ -25,6 +25,7 @@ RATINGS = "work/rating/batches/<uuid:batch_id>"
 urlpatterns = [
     path("projects/", planning.project_list_or_create, name="project-list"),
     path(f"{PROJECT}/languages/", planning.language_list_or_add, name="language-list"),
+    path(f"{PROJECT}/languages/estimate/", planning.languages_estimate, name="languages-estimate"),
     path(f"{PROJECT}/rounds/", managing.round_list, name="round-list"),
     path(f"{ROUND}/", planning.round_show_or_change, name="round-show"),
     path(f"{ROUND}/verifications/", planning.verification_plan, name="verification-plan"),

@@ -22,7 +22,6 @@ from annotation.selectors.estimates import MeasuredTimes
 from annotation.services.projects import NewRound
 from charts import texts
 from core.languages.models import Language
-from core.people.rules.pay import MS_PER_HOUR
 from tabular.tables import TEXT, PageTable, TableColumn, note, parts
 
 
@@ -38,23 +37,14 @@ class EstimateLine:
 
     @property
     def hours(self) -> str:
-        hours, within = texts.plain_number(self.estimate.hours), self.estimate.within_ms
-        return hours if within is None else f"{hours} ± {texts.plain_number(within / MS_PER_HOUR)}"
+        hours, within = texts.plain_number(self.estimate.hours), self.estimate.hours_within
+        return hours if within is None else f"{hours} ± {texts.plain_number(within)}"
 
 
-def estimate_page(
-    plan: LanguagePlan,
-    languages: Sequence[NewRound],
-    measured: MeasuredTimes,
-    *,
-    currency: str,
-    left_out: int,
-    today: date,
-) -> dict[str, Any]:
-    """Estimate every language with its own replication; `left_out` images have no English caption.
-
-    In the languages of `too_few`, the people of the plan are fewer than those who describe each image.
-    """
+def estimate_lines(
+    plan: LanguagePlan, languages: Sequence[NewRound], measured: MeasuredTimes, *, today: date
+) -> list[EstimateLine]:
+    """Estimate every language with its own replication."""
     lines = []
     for new in languages:
         caption, rating = measured.caption(new.language.pk), measured.rating(new.language.pk)
@@ -66,10 +56,31 @@ def estimate_page(
             rating_within=rating.within,
         )
         lines.append(EstimateLine(new.language, of_language, caption, rating, _ends_on(of_language, today)))
+    return lines
+
+
+def estimate_total(lines: Sequence[EstimateLine], *, today: date) -> EstimateLine:
     everything = total_estimate(line.estimate for line in lines)
+    return EstimateLine(None, everything, None, None, _ends_on(everything, today))
+
+
+def estimate_page(
+    plan: LanguagePlan,
+    languages: Sequence[NewRound],
+    measured: MeasuredTimes,
+    *,
+    currency: str,
+    left_out: int,
+    today: date,
+) -> dict[str, Any]:
+    """Return what the page shows; `left_out` images have no English caption.
+
+    In the languages of `too_few`, the people of the plan are fewer than those who describe each image.
+    """
+    lines = estimate_lines(plan, languages, measured, today=today)
     return {
-        "lines": PageTable("estimate-head", "", _columns(currency, has_cost=everything.cost is not None), lines),
-        "total": EstimateLine(None, everything, None, None, _ends_on(everything, today)),
+        "lines": PageTable("estimate-head", "", _columns(currency, has_cost=plan.rate is not None), lines),
+        "total": estimate_total(lines, today=today),
         "left_out": left_out,
         "is_assumed": any(
             pace.basis == EstimateBasis.ASSUMED for one in lines for pace in (one.caption, one.rating) if pace

@@ -115,6 +115,10 @@ class Estimate:
     def hours(self) -> float:
         return self.active_ms / MS_PER_HOUR
 
+    @property
+    def hours_within(self) -> float | None:
+        return None if self.within_ms is None else self.within_ms / MS_PER_HOUR
+
 
 def estimate(
     plan: LanguagePlan,

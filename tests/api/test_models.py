@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core.people.models import AuditEntry, Role
-from research.inference.models import CaptioningModel, ModelCaption, Training
+from research.inference.models import CaptioningModel, ModelCaption, Run, Training
 from tests.api.seeded import Program, Seeded, make_seeded
 from tests.api.test_work import address, code
 from tests.factories import join_project, make_captioner, make_collection, make_project, make_user
@@ -103,3 +103,19 @@ def test_one_image_is_tried_and_vectors_and_trainings_are_refused_with_what_ther
     assert mia.get(answer["Location"]).json()["state"] == "paused"
     assert code(mia.post(where)) == (409, "work-refused")
     assert Training.objects.get().project == seeded.project
+
+
+def test_what_a_run_would_do_is_said_before_it_is_started(seeded, mia, blip):
+    CaptioningModel.objects.filter(pk=blip.pk).update(backend="palette")
+    collection = blip.captions.first().image.entries.get().collection
+    sent = {"model": blip.pk, "collection": collection.slug, "languages": ["en"], "project": "lions"}
+    as_before = mia.post(address("run-plan"), **sent)
+    assert as_before.status_code == 200, as_before.content
+    expected = {"name": "blip", "is_variant": False, "is_new_variant": False, "captions": 0, "already": 2, "lacking": 0}
+    assert as_before.json() == expected
+    sent["languages"] = ["en", "de"]
+    both = mia.post(address("run-plan"), **sent).json()
+    assert both == expected | {"captions": 2}
+    assert not Run.objects.exists()
+    started = mia.post(address("run-list"), **sent).json()
+    assert (started["total"], started["already"]) == (4, 2)

@@ -55,6 +55,24 @@ def test_a_language_is_added_as_on_the_page(seeded, mia):
     assert list(again.json()["errors"]) == ["languages"]
 
 
+def test_languages_are_estimated_as_on_the_page_and_nothing_is_stored(seeded, mia):
+    make_language("pl")
+    rounds = Round.objects.count()
+    sent = {"collection": seeded.main.collection.slug, "languages": ["pl"], "pilot_images": 2}
+    sent |= {"replications": {"pl": 3}, "rate": 12.5, "currency": "EUR"}
+    answer = mia.post(address("languages-estimate", "lions"), **sent)
+    assert answer.status_code == 200, answer.json()
+    said = answer.json()
+    (polish,) = said["languages"]
+    assert (said["currency"], polish["language"], polish["caption_basis"]) == ("EUR", "pl", "assumed")
+    assert polish["captions"] == said["total"]["captions"] == 3 * said["images"] + 3 * 2
+    assert polish["cost"] == said["total"]["cost"] == f"{12.5 * polish['hours']:.2f}"
+    assert Round.objects.count() == rounds
+    refused = mia.post(address("languages-estimate", "lions"), **sent | {"currency": ""})
+    assert list(refused.json()["errors"]) == ["currency"]
+    assert code(Program(seeded.ann).post(address("languages-estimate", "lions"), **sent)) == (404, "not-found")
+
+
 def test_a_verification_is_planned_and_settings_not_sent_stay_as_they_are(seeded, mia):
     mia.post(address("round-step", "lions", seeded.main.pk, "close"), assigned="let-finish")
     answer = mia.post(address("verification-plan", "lions", seeded.main.pk), sample_size=2)

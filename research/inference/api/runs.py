@@ -31,6 +31,7 @@ from research.inference import tasks
 from research.inference.forms.runs import RunChoiceForm, RunForm, TryForm
 from research.inference.models import Run, RunState
 from research.inference.pages.models import ability_of
+from research.inference.pages.runs import run_plan
 from research.inference.permissions import model_for, run_for, run_to_give, run_to_steer, runs_for
 from research.inference.selectors.runs import trial_details
 from research.inference.services import runs as services
@@ -73,6 +74,17 @@ NewRunSerializer = form_shape(
     name=serializers.CharField(required=False, allow_blank=True, help_text="Of the variant, if decoding differs."),
     project=serializers.SlugField(required=False, help_text="The slug of its owner."),
 )
+
+
+class RunPlanSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField(help_text="Of the model that the captions will be stored under.")
+    is_variant = serializers.BooleanField()
+    is_new_variant = serializers.BooleanField(help_text="Whether this decoding makes a new one.")
+    captions = serializers.IntegerField(source="to_make", help_text="How many are to be made.")
+    already = serializers.IntegerField(source="there", help_text="How many are there and stay.")
+    lacking = serializers.IntegerField(help_text="Images without an English caption, of a model that translates them.")
+
+
 NewTrialSerializer = form_shape(
     "NewTrial", TryForm, filled=None, key=serializers.CharField(help_text="Key or file name of an image.")
 )
@@ -101,6 +113,28 @@ def run_list(request: Request) -> Response:
     description="In some languages, by a worker. What the model has described already stays.",
 )
 def run_start(request: Request) -> Response:
+    about, form = _run_sent(request)
+    by = person_asking(request)
+    with work_refusals():
+        run = services.start(**about, **form.about, **form.owner, by=by, now=timezone.now())
+    return run_started(run)
+
+
+@api.post(
+    "run_plan",
+    "What a run would do, before it is started",
+    RunPlanSerializer,
+    request=NewRunSerializer,
+    description="Stores nothing.",
+)
+def run_plan_show(request: Request) -> Response:
+    about, form = _run_sent(request)
+    images = about["collection"].entries.count()
+    return Response(RunPlanSerializer(run_plan(**about, **form.about, images=images)).data)
+
+
+def _run_sent(request: Request) -> tuple[dict[str, Any], RunForm]:
+    """Return the model and the collection, and a valid form of the rest."""
     by = person_asking(request)
     check_reader(by)
     sent = validated_data(NewRunSerializer, request)
@@ -109,10 +143,7 @@ def run_start(request: Request) -> Response:
     chosen = filled_form(partial(RunChoiceForm, by=by), {name: sent.pop(name) for name in ("model", "collection")})
     about, codes = chosen.cleaned_data, ability_of(chosen.cleaned_data["model"]).codes
     images = about["collection"].entries.count()
-    form = filled_form(partial(RunForm, **about, images=images, codes=codes, by=by), sent)
-    with work_refusals():
-        run = services.start(**about, **form.about, **form.owner, by=by, now=timezone.now())
-    return run_started(run)
+    return about, filled_form(partial(RunForm, **about, images=images, codes=codes, by=by), sent)
 
 
 @api.get("run", "A run", RunSerializer)

@@ -14,6 +14,7 @@ urlpatterns = [
     path("models/embeddings/", embeddings.embedding_list_or_start, name="embedding-list"),
     path("models/captions/<int:caption_id>/", captions.model_caption_switch, name="model-caption-switch"),
     path("models/runs/", runs.run_list_or_start, name="run-list"),
+    path("models/runs/plan/", runs.run_plan_show, name="run-plan"),
     path(f"{RUN}/", runs.run_show_or_change, name="run-show"),
     path(f"{RUN}/trial/", runs.trial_show, name="trial-show"),
     path(f"{RUN}/<slug:action>/", runs.run_step, name="run-step"),
