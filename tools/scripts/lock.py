@@ -5,6 +5,7 @@ pip resolves them anew for the image's Python, on each kind of processor, whatev
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import subprocess
@@ -80,6 +81,7 @@ def write(name: str, packages: Packages, hashes: Hashes) -> None:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     packages: Packages = {}
     hashes: Hashes = defaultdict(set)
     for processor in PROCESSORS:

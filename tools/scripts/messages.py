@@ -5,6 +5,7 @@ Arabic has all of them, the other languages those of the pages of work (core/lan
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -105,6 +106,7 @@ def row_of(language: str, own_name: str) -> str:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     messages = of_work(collect())
     rows = []
     for language, own_name in PAGE_LANGUAGES:

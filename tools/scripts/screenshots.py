@@ -5,6 +5,7 @@ Nothing of var/ is touched: the demo runs in a temporary folder, on a free port,
 
 from __future__ import annotations
 
+import argparse
 import io
 import itertools
 import os
@@ -51,6 +52,7 @@ JAPANESE = "木のテーブルの上に、小さなスプーンを添えた赤�
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
     with _demo() as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(

@@ -79,7 +79,7 @@ class ImportWish:
     is_command: bool = False
 
     def may(self, *roles: Role) -> bool:
-        """Whether whoever asks has one of the roles in the project."""
+        """Whether the person who asks has one of the roles in the project."""
         return self.is_command or bool(self.by and self.project and has_role(self.by, self.project, *roles))
 
 
@@ -129,7 +129,7 @@ class PreviewedFile:
         }
 
     def first_rows_as_json(self) -> dict[str, Any]:
-        """The beginning of a table, for whoever says which column has what."""
+        """The beginning of a table, by which a person says what each column has."""
         file = self.file
         return {"path": file.path, "kind": file.kind, "columns": list(file.columns), "rows": file.first_rows}
 
