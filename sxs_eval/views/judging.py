@@ -12,6 +12,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_POST, require_safe
 
 from core.allocation.selectors import end_of, with_outlooks
@@ -50,6 +51,7 @@ def batch_take(request: HttpRequest, comparison_id: int) -> HttpResponse:
 
 
 @require_safe
+@gzip_page  # it has the pairs of the whole batch
 @explains_refusals(JUDGING)
 def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     """Show the next pair, or the result of the batch."""

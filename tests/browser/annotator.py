@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from gzip import compress
 from io import BytesIO
 from pathlib import Path
 from random import Random
@@ -10,7 +11,7 @@ from typing import Any, Literal
 
 from django.utils import timezone
 from PIL import Image as Pillow
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Response, expect
 
 from annotation.models import CaptionBatch, Rating, Round
 from annotation.services import batches
@@ -134,3 +135,20 @@ def barriers_at(page: Page, *widths: int) -> list[str]:
             page.emulate_media(color_scheme=scheme)
             found += [f"at {width} in {scheme}: {barrier}" for barrier in barriers(page, rules)]
     return found
+
+
+def weight_of(page: Page, address: str) -> int:
+    """Bytes of a page as sent, without its images. The production server compresses static files, too."""
+    came: list[Response] = []
+
+    def note(answer: Response) -> None:
+        came.append(answer)
+
+    page.on("response", note)
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    page.remove_listener("response", note)
+    parts = [one for one in came if "/static/" in one.url or one.url == address]
+    assert len(parts) > 10
+    assert all(one.headers.get("content-encoding") == "gzip" for one in parts if "/static/" not in one.url)
+    return sum(len(compress(one.body())) for one in parts)
