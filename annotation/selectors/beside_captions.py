@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
-from annotation.models import Caption, Round, Tally
+from annotation.models import Caption, Round, Tally, Verdict
 from annotation.rules.text_checks import trigram_similarity
 from annotation.selectors.marks import SHOWN_STATES
+from core.allocation.models import AssignmentState
 
 MIN_LIKENESS = 0.6
 """(ours) Shared sequences of three characters. Different sentences of one language share up to half of them."""
@@ -26,8 +27,27 @@ class AlikeCaption:
     is_same_image: bool
 
 
+@dataclass(frozen=True)
+class CaptionBeside:
+    """A caption with those like it. `levels` counts those that its author gave to English captions in its round."""
+
+    caption: Caption
+    alike: Sequence[AlikeCaption]
+    levels: Mapping[str, int]
+
+
+def counted_verdicts() -> QuerySet[Verdict]:
+    return Verdict.objects.filter(assignment__state=AssignmentState.DONE)
+
+
+def with_what_is_beside(captions: Sequence[Caption]) -> list[CaptionBeside]:
+    alike = alike_captions(captions)
+    levels = {of: levels_by_author(of) for of in {caption.round for caption in captions}}
+    return [CaptionBeside(one, alike[one.pk], levels[one.round].get(one.author_id or 0, {})) for one in captions]
+
+
 def alike_captions(captions: Iterable[Caption]) -> Mapping[int, Sequence[AlikeCaption]]:
-    """Find, for each of some captions of one round, those most like it: of its image, and of its author's batch."""
+    """Find, for each of some captions, those most like it: of its image, and of its author's batch."""
     shown = list(captions)
     batches = {caption.item.batch_id for caption in shown if caption.item}
     images = {caption.image_id for caption in shown}

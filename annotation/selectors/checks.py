@@ -7,7 +7,7 @@ first.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -40,12 +40,10 @@ from annotation.models import (
     SecondReading,
     SpotCheck,
     Tally,
-    Verdict,
 )
 from annotation.rules.writing_marks import MarkKind
-from annotation.selectors.beside_captions import AlikeCaption, alike_captions, levels_by_author
+from annotation.selectors.beside_captions import CaptionBeside, counted_verdicts, with_what_is_beside
 from annotation.selectors.marks import SHOWN_STATES, marks_by_caption
-from core.allocation.models import AssignmentState
 from core.images.models import CollectionImage, Image
 from core.images.selectors import served_image
 from core.languages.models import Language
@@ -75,21 +73,18 @@ class CheckFilters:
 
 
 @dataclass(frozen=True)
-class CheckedCaption:
+class CheckedCaption(CaptionBeside):
     """A caption. `is_asked` says whether the filters match it, or only another one of its image.
 
     `mine` are the viewer's findings, empty if nothing was said, and `others` those of other managers. `marks` are what
-    a manager may want to look at. `levels` counts those that its author gave to English captions in the round.
+    a manager may want to look at.
     """
 
-    caption: Caption
     is_asked: bool
     may_be_returned: bool
     mine: SpotCheck
     others: Sequence[SpotCheck]
     marks: Sequence[MarkKind]
-    alike: Sequence[AlikeCaption]
-    levels: Mapping[str, int]
 
 
 def rounds_to_check(project: Project, language: Language) -> list[Round]:
@@ -130,26 +125,30 @@ def row_of(caption: Caption, viewer: User) -> CheckedCaption:
     return _rows([again], caption.round, viewer, asked={again.pk})[0]
 
 
-def samples_of(round: Round, *, draw: int = 0) -> list[tuple[Caption, str, list[Verdict]]]:
+def samples_of(round: Round, *, draw: int = 0) -> list[tuple[CaptionBeside, str]]:
     """Return some captions of a round, or of the round that it rates, drawn by its seed; another `draw` gives others.
 
-    Each comes with the key of its image and the verdicts on it. They are to be read before deciding about the round.
+    Each comes with the key of its image. They are to be read before deciding about the round.
     """
     captions = Caption.objects.counted().filter(round=round.verifies_id or round.pk)
     known = list(captions.order_by("pk").values_list("pk", flat=True))
     drawn = Random(f"{round.seed}:{draw}").sample(known, min(SAMPLES, len(known)))
-    verdicts = Prefetch("verdicts", _counted_verdicts().order_by("pk"))
-    by_pk = Caption.objects.select_related("image", "gloss__translator").prefetch_related(verdicts).in_bulk(drawn)
-    rows = [by_pk[pk] for pk in drawn]
-    keys = _keys(round, [row.image for row in rows])
-    return [(row, keys[row.image_id], list(row.verdicts.all())) for row in rows]
+    by_pk = _to_read(captions).in_bulk(drawn)
+    rows = with_what_is_beside([by_pk[pk] for pk in drawn])
+    keys = _keys(round, [row.caption.image for row in rows])
+    return [(row, keys[row.caption.image_id]) for row in rows]
 
 
-def newest_of(project: Project, language: Language, author: User) -> list[Caption]:
+def newest_of(project: Project, language: Language, author: User) -> list[CaptionBeside]:
     """List the newest captions of a person in a language of a project, to be read before deciding about them."""
     captions = Caption.objects.filter(round__project=project, round__language=language, author=author)
-    captions = captions.filter(state__in=SHOWN_STATES).select_related("gloss__translator")
-    return list(captions.order_by("-submitted_at", "-pk")[:SAMPLES])
+    newest = _to_read(captions.filter(state__in=SHOWN_STATES)).order_by("-submitted_at", "-pk")
+    return with_what_is_beside(list(newest[:SAMPLES]))
+
+
+def _to_read(captions: QuerySet[Caption]) -> QuerySet[Caption]:
+    verdicts = Prefetch("verdicts", counted_verdicts().order_by("pk"))
+    return captions.select_related("image", "item", "round", "gloss__translator").prefetch_related(verdicts)
 
 
 def _asked_for(asked: CheckFilters) -> QuerySet[Caption]:
@@ -159,7 +158,7 @@ def _asked_for(asked: CheckFilters) -> QuerySet[Caption]:
         spread = captions.filter(item__rating__in=list(SCALE)).order_by().values("image")
         captions = captions.filter(image__in=_far_apart(spread, "item__rating").values("image"))
     if asked.apart == RatingsApart.VERDICTS:
-        said = _counted_verdicts().filter(caption__round=asked.round, rating__in=list(SCALE)).order_by()
+        said = counted_verdicts().filter(caption__round=asked.round, rating__in=list(SCALE)).order_by()
         captions = captions.filter(pk__in=_far_apart(said.values("caption"), "rating").values("caption"))
     if asked.annotator:
         captions = captions.filter(author=asked.annotator)
@@ -167,7 +166,7 @@ def _asked_for(asked: CheckFilters) -> QuerySet[Caption]:
         captions = captions.filter(item__rating=asked.rated)
     if asked.verdict:
         captions = captions.filter(
-            Exists(_counted_verdicts().filter(caption=OuterRef("pk"), rating=asked.verdict).order_by())
+            Exists(counted_verdicts().filter(caption=OuterRef("pk"), rating=asked.verdict).order_by())
         )
     if asked.is_unchecked:
         captions = captions.filter(~Exists(SpotCheck.objects.filter(caption=OuterRef("pk"))))
@@ -181,17 +180,13 @@ def _far_apart(grouped: QuerySet[Any, Any], path: str) -> QuerySet[Any, Any]:
     return grouped.annotate(spread=Max(place) - Min(place)).filter(spread__gte=FAR_APART)
 
 
-def _counted_verdicts() -> QuerySet[Verdict]:
-    return Verdict.objects.filter(assignment__state=AssignmentState.DONE)
-
-
 def _of_round(round: Round) -> QuerySet[Caption]:
     return Caption.objects.filter(round=round, state__in=SHOWN_STATES, item__isnull=False)
 
 
 def _with_all_it_needs(captions: QuerySet[Caption]) -> QuerySet[Caption]:
     return captions.select_related("author", "item__english", "image", "round", "gloss__translator").prefetch_related(
-        Prefetch("verdicts", _counted_verdicts().select_related("person").order_by("person__username")),
+        Prefetch("verdicts", counted_verdicts().select_related("person").order_by("person__username")),
         Prefetch("spot_checks", SpotCheck.objects.select_related("by").order_by("by__username")),
         Prefetch("feedback", Feedback.objects.select_related("by")),
         Prefetch("readings", SecondReading.objects.select_related("reader")),
@@ -231,10 +226,10 @@ def _are_apart(ratings: Iterable[str]) -> bool:
 
 def _rows(captions: Sequence[Caption], round: Round, viewer: User, *, asked: Set[int]) -> list[CheckedCaption]:
     is_undecided = round.state in (RoundState.OPEN, RoundState.CLOSED)
-    marks, alike, levels = marks_by_caption(captions), alike_captions(captions), levels_by_author(round)
+    marks = marks_by_caption(captions)
     return [
         CheckedCaption(
-            caption=caption,
+            **vars(beside),
             is_asked=caption.pk in asked,
             may_be_returned=is_undecided
             and caption.state == CaptionState.COUNTED
@@ -242,8 +237,7 @@ def _rows(captions: Sequence[Caption], round: Round, viewer: User, *, asked: Set
             mine=next((check for check in caption.spot_checks.all() if check.by_id == viewer.pk), SpotCheck()),
             others=[check for check in caption.spot_checks.all() if check.by_id != viewer.pk],
             marks=marks[caption.pk],
-            alike=alike[caption.pk],
-            levels=levels.get(caption.author_id or 0, {}),
         )
-        for caption in captions
+        for beside in with_what_is_beside(captions)
+        for caption in [beside.caption]
     ]

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import QuerySet
+from django.db.models import Prefetch, QuerySet
 
 from annotation.models import (
     Caption,
@@ -24,6 +24,7 @@ from annotation.models import (
 )
 from annotation.permissions import is_kept_from_author, readable_feedback
 from annotation.rules import text_checks
+from annotation.selectors.beside_captions import CaptionBeside, counted_verdicts, with_what_is_beside
 from core.images.selectors import ServedImage, served_image
 from core.languages.models import Language
 from core.people.models import LanguageSkill, Membership, Project, Role, User
@@ -66,10 +67,15 @@ def unread(person: User) -> int:
     return readable_feedback(person).filter(acknowledged_at=None).count()
 
 
-def given_in(round: Round) -> Sequence[Feedback]:
-    """List the feedback on a round, the newest first."""
-    given = Feedback.objects.filter(round=round).select_related("person", "by", "caption__gloss__translator")
-    return list(given.order_by("-at", "-pk")[:MAX_SHOWN])
+def given_in(round: Round) -> list[tuple[Feedback, CaptionBeside | None]]:
+    """List the feedback on a round, the newest first, with the caption that it is about."""
+    about = ("caption__gloss__translator", "caption__item", "caption__round")
+    given = Feedback.objects.filter(round=round).select_related("person", "by", *about)
+    verdicts = Prefetch("caption__verdicts", counted_verdicts())
+    notes = list(given.prefetch_related(verdicts).order_by("-at", "-pk")[:MAX_SHOWN])
+    captions = {note.caption.pk: note.caption for note in notes if note.caption}
+    beside = {row.caption.pk: row for row in with_what_is_beside(list(captions.values()))}
+    return [(note, beside.get(note.caption_id or 0)) for note in notes]
 
 
 def readers_by_language(project: Project, tags: Collection[str]) -> dict[str, set[int]]:

@@ -138,6 +138,23 @@ class TestWhatIsShown:
         assert "Levels that this author gave: 3" in html
         assert "Levels that this author gave: Excellent 0.0%, Good 66.7%" in html
 
+    def test_the_same_stands_beside_captions_in_decisions_samples_and_feedback(self, round, manager):
+        ann, bea = captions_of(round, "ann"), captions_of(round, "bea")
+        Caption.objects.filter(pk__in=[ann[0].pk, bea[0].pk]).update(text="Zwei Hunde laufen am Ufer des Sees entlang")
+        Tally.objects.filter(person__username="ann").update(ratings={"GOOD": 2, "BAD": 1})
+        give_feedback(round=round, person=ann[0].author, caption=ann[0], text="Look again.", by=manager, now=NOW)
+        project, person = round.project.slug, ann[0].author_id
+        pages = [
+            ("annotator-status-show", [project, "de", person]),
+            ("annotator-status-decide", [project, "de", person]),
+            ("samples-show", [project, round.pk]),
+            ("feedback-create", [project, round.pk]),
+        ]
+        for name, where in pages:
+            html = client_of(manager).get(reverse(f"annotation:{name}", args=where)).content.decode()
+            assert "1 similar caption: 100% the same" in html, name
+            assert "Levels that this author gave: 3" in html, name
+
     def test_what_does_not_count_is_not_there(self, round, manager):
         for state in ("late", "excluded", "withdrawn"):
             Caption.objects.filter(author__username="bea").update(state=state)
