@@ -32,6 +32,7 @@ from annotation.services import projects as services
 from annotation.services.campaign import StepNotAllowedError, take_back
 from annotation.services.references import use_as_references
 from core.allocation.forms import MAX_REPLICATION
+from core.images.models import Collection
 from core.jobs.models import JobState
 from core.languages.models import Language
 from core.people.api.forms import Shape, filled_form, form_shape, sent_form

@@ -14,7 +14,16 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 from annotation.models import CaptionItem, Rating
 from annotation.services import batches
 from core.allocation.models import Assignment, AssignmentState
-from tests.browser.annotator import barriers, barriers_at, make_images, open_writing, sign_in, source_of, take_batch, weight_of
+from tests.browser.annotator import (
+    barriers,
+    barriers_at,
+    make_images,
+    open_writing,
+    sign_in,
+    source_of,
+    take_batch,
+    weight_of,
+)
 from tests.browser.desk import ENGLISH, SAVED, Desk, state
 from tests.browser.desk import desk as desk
 from tests.browser.desk import writing as writing

@@ -213,7 +213,10 @@ def _folder_of_items(path: Path) -> str:
 def gaps_of(previewed: Sequence[PreviewedFile], wish: ImportWish) -> list[ImportGap]:
     """List what keeps the files from being imported, each reason once."""
     if not wish.may(*READERS):
-        text = _("The person who uploaded these files is no longer a manager or researcher of the project. Upload them again.")
+        text = _(
+            "The person who uploaded these files is no longer a manager or researcher of the project. "
+            "Upload them again."
+        )
         return [ImportGap("", text)]
     found: dict[ImportGap, None] = {}
     kinds = {one.file.kind for one in previewed}
