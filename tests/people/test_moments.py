@@ -1,10 +1,11 @@
-"""Times in the zone of whoever looks."""
+"""Times in the zone of whoever looks, numbers and money."""
 
 from __future__ import annotations
 
 import calendar
 import re
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
 from django.template import Context, Template
@@ -141,6 +142,25 @@ def test_no_date_has_an_english_month_on_a_page_in_another_language():
 def test_thousands_are_separated_as_in_the_language_of_the_page(language, text):
     with translation.override(language):
         assert plain(Template("{% load numbers %}{{ value|number }}").render(Context({"value": 1234567}))) == text
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "€1,234.50"),
+        ("de", "1.234,50 €"),
+        ("ar", "\u200f1,234.50 €"),
+        ("ja", "€1,234.50"),
+        ("hi", "€1,234.50"),
+        ("fa", "\u200e€ 1,234.50"),
+    ],
+)
+def test_money_is_written_as_in_the_language_of_the_page(language, text):
+    template = Template('{% load numbers %}{{ amount|money:"EUR" }} {{ small|money:"GBP" }}')
+    with translation.override(language):
+        written = plain(template.render(Context({"amount": Decimal("1234.5"), "small": Decimal(3)})))
+    assert written.startswith(text)
+    assert "£" in written
 
 
 def test_a_form_may_be_shorter_and_a_date_is_that_of_the_place():

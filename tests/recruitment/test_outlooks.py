@@ -68,17 +68,17 @@ class TestCaptions:
     ):
         assert "Pay:" not in seen_on(client_of(ann), "annotation:work-show")
         rates(project, all_="12 EUR", de="10 GBP")
-        assert "Pay: 10.00 GBP an hour" in seen_on(client_of(ann), "annotation:work-show")
+        assert "Pay: £10.00 an hour" in seen_on(client_of(ann), "annotation:work-show")
         for name in ("bob", "cem", "dia"):
             worked(round, name, 0.5)
-        assert "Pay: about 5.00 GBP (10.00 GBP an hour)" in seen_on(client_of(ann), "annotation:work-show")
+        assert "Pay: about £5.00 (£10.00 an hour)" in seen_on(client_of(ann), "annotation:work-show")
 
     def test_who_came_from_a_panel_reads_what_the_study_pays_until_it_is_over(
         self, project: Project, round: Round, ann: User
     ):
         rates(project, all_="12 EUR")
         part = Participant.objects.create(study=make_study(project), user=ann, panel_id="5f1a", arrived_at=NOW)
-        assert "Pay: 3.00 GBP for the whole study" in seen_on(client_of(ann), "annotation:work-show")
+        assert "Pay: £3.00 for the whole study" in seen_on(client_of(ann), "annotation:work-show")
         part.state, part.ended_at = ParticipantState.DONE, NOW
         part.save()
         assert "Pay:" not in seen_on(client_of(ann), "annotation:work-show")
@@ -91,7 +91,7 @@ class TestCaptions:
         batch = submit_captions(round, ann)
         Tally.objects.update(rating_ms=1_800_000, writing_ms=3_600_000)
         seen = seen_on(client_of(ann), "annotation:batch-done", batch.pk)
-        for said in ("far 6 images", "far 90 min", "far about 18.00 EUR", "German, everybody’s work: 6 of 81"):
+        for said in ("far 6 images", "far 90 min", "far about €18.00", "German, everybody’s work: 6 of 81"):
             assert said in seen
         assert "Take the next batch" in seen
 
@@ -134,7 +134,7 @@ def test_who_rates_captions_learns_the_same_of_captions():
     for said in (
         "far 2 captions",
         "far 10 min",
-        "far about 2.00 EUR",
+        "far about €2.00",
         "everybody’s work: 14 of 20",
         "Take the next batch",
     ):

@@ -1,10 +1,11 @@
-"""Dates, times and numbers as the Common Locale Data Repository (CLDR) writes them in a language, by ICU.
+"""Dates, times, numbers and money as the Common Locale Data Repository (CLDR) writes them in a language, by ICU.
 
 Digits are 0 to 9 everywhere: see docs/decisions/0090-dates-and-numbers-by-icu.md."""
 
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time
+from decimal import Decimal
 
 from icu4py.messageformat import MessageFormat
 
@@ -36,6 +37,11 @@ def number_text(value: float, language: str) -> str:
     return _written("{value, number}", value, language, "UTC")
 
 
-def _written(pattern: str, value: datetime | float, language: str, zone: str) -> str:
+def money_text(amount: Decimal, currency: str, language: str) -> str:
+    """Return an amount with its currency, three capital letters: €12.50, 12,50 € or 12.50 €."""
+    return _written(f"{{value, number, ::currency/{currency}}}", amount, language, "UTC")
+
+
+def _written(pattern: str, value: datetime | float | Decimal, language: str, zone: str) -> str:
     locale = f"{_OTHER_NAMES.get(language, language or 'en_GB')}@timezone={zone};numbers=latn"
     return str(MessageFormat(pattern, locale).format({"value": value}))

@@ -1,11 +1,13 @@
-"""`{{ value|number }}`: a number that may be over 999, with the separators of the page's language."""
+"""`{{ value|number }}`, which may be over 999, and `{{ amount|money:currency }}`, as the page's language writes them."""
 
 from __future__ import annotations
+
+from decimal import Decimal
 
 from django import template
 from django.utils.translation import get_language
 
-from core.languages.rules.cldr import number_text
+from core.languages.rules.cldr import money_text, number_text
 
 register = template.Library()
 
@@ -13,3 +15,8 @@ register = template.Library()
 @register.filter
 def number(value: float) -> str:
     return number_text(value, get_language() or "")
+
+
+@register.filter
+def money(amount: Decimal, currency: str) -> str:
+    return money_text(amount, currency, get_language() or "")
