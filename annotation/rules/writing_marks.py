@@ -34,15 +34,15 @@ class MarkKind(TextChoices):
 MEANINGS: dict[str, Promise] = {
     MarkKind.PASTED: _(
         "At least half of the text, and 20 characters or more, came from the clipboard. People also paste what they "
-        "wrote elsewhere, for example in a program that checks spelling."
+        "wrote elsewhere, for example in a program that checks spelling; how often is not known."
     ),
     MarkKind.AWAY: _(
         "The page was out of sight for a minute or longer while the text was written. That is a call, a locked phone "
-        "or a dictionary as well."
+        "or a dictionary as well; how often is not known."
     ),
     MarkKind.FAST: _(
         "More than ten letters for each second of active work. Dictated text comes as fast, and so does a text that "
-        "was thought out before."
+        "was thought out before; how often is not known."
     ),
     MarkKind.ALIKE: _(
         "Almost the words of another person for the same image. Of people who wrote by themselves, up to 1 pair in 100 "
@@ -50,7 +50,7 @@ MEANINGS: dict[str, Promise] = {
     ),
     MarkKind.TRANSLATED: _(
         "Almost a machine’s translation of the English caption. It is known only where the platform has translated "
-        "it, and short captions match by chance."
+        "it, and short captions match by chance; how often was not measured."
     ),
 }
 

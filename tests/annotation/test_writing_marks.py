@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -113,6 +114,8 @@ def test_a_manager_sees_the_marks_and_what_they_mean_where_captions_are_checked(
     said = page.content.decode()
     assert [said.count(f'<span class="tag">{kind.label}</span>') for kind in row.marks] == [1, 1]
     assert all(escape(str(meaning)) in said for meaning in MEANINGS.values())
+    known = re.compile("how often is not known|how often was not measured|up to 1 pair in 100")
+    assert all(known.search(str(MEANINGS[kind])) for kind in MarkKind)
 
 
 def test_a_caption_like_another_persons_of_the_image_is_marked_and_of_another_language_is_not(marked: Caption) -> None:
