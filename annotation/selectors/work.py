@@ -34,6 +34,7 @@ from core.allocation.selectors import (
     BatchHead,
     LeaseHead,
     OwnWork,
+    Times,
     lease_fields,
     open_and_resumable,
     pools_with_tasks_for,
@@ -387,21 +388,22 @@ def works_of(
     ]
 
 
-def times_of_writing(keys: Collection[WorkKey]) -> dict[WorkKey, dict[int, TimedWork]]:
+def times_of_writing(projects: Collection[int], tags: Collection[str] | None) -> Times:
     """Return the captions that people wrote, with the ratings before them, and the time that they took."""
-    return _times(Tally.objects.exclude(round__kind=RoundKind.VERIFICATION), keys)
+    return _times(Tally.objects.exclude(round__kind=RoundKind.VERIFICATION), projects, tags)
 
 
-def times_of_rating(keys: Collection[WorkKey]) -> dict[WorkKey, dict[int, TimedWork]]:
+def times_of_rating(projects: Collection[int], tags: Collection[str] | None) -> Times:
     """Return how many captions of others people rated, and the time that it took."""
-    return _times(Tally.objects.filter(round__kind=RoundKind.VERIFICATION), keys)
+    return _times(Tally.objects.filter(round__kind=RoundKind.VERIFICATION), projects, tags)
 
 
-def _times(tallies: QuerySet[Tally], keys: Collection[WorkKey]) -> dict[WorkKey, dict[int, TimedWork]]:
-    projects, tags = {project for project, _tag in keys}, {tag for _project, tag in keys}
+def _times(tallies: QuerySet[Tally], projects: Collection[int], tags: Collection[str] | None) -> Times:
+    if tags is not None:
+        tallies = tallies.filter(round__language__in=tags)
     sums = {"answers": Sum("captions"), "active_ms": Sum(F("rating_ms") + F("writing_ms"))}
     times: dict[WorkKey, dict[int, TimedWork]] = defaultdict(dict)
-    counted = tallies.filter(round__project__in=projects, round__language__in=tags, captions__gt=0).order_by()
+    counted = tallies.filter(round__project__in=projects, captions__gt=0).order_by()
     for project, tag, person, answers, active_ms in counted.values_list(
         "round__project", "round__language", "person"
     ).annotate(**sums):

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db.models import Count, Exists, F, OuterRef, Q, Sum
 
 from core.allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
-from core.allocation.rules.outlooks import BatchOutlook, TimedWork, pace_of_others
+from core.allocation.rules.outlooks import BatchOutlook, MeasuredPace, TimedWork, pace_of_others
 from core.languages.models import Language
 from core.people.models import Project, User
 from core.people.selectors.qualification import MissingRequirement
@@ -80,29 +80,50 @@ class OwnWork(Generic[HeadT]):
     def can_be_taken(self) -> bool:
         return self.is_anything_left and not self.missing_requirements
 
+    @property
+    def lies_ahead(self) -> bool:
+        """Whether the person can take a batch, now or once they have done what is missing, if they can do it all."""
+        return self.is_anything_left and all(missing.url_name for missing in self.missing_requirements)
+
 
 WorkT = TypeVar("WorkT", bound=OwnWork[Any])
-TimesOf = Callable[[Collection[WorkKey]], Mapping[WorkKey, Mapping[int, TimedWork]]]
+Times = Mapping[WorkKey, Mapping[int, TimedWork]]
 """The work of one kind that people did in each language of a project, by person."""
+TimesOf = Callable[[Collection[int], Collection[str] | None], Times]
+"""Returns the times of some projects, in some languages or, if None is given, in all."""
 
 
 def with_outlooks(person: User, works: Sequence[WorkT], times_of: TimesOf, now: datetime) -> list[WorkT]:
     """Add to each of `works` what a batch of it would be; the number of queries does not depend on how many."""
-    keys = {work.key for work in works}
-    times, promised = times_of(keys), promises_to(person, {project for project, _tag in keys})
+    projects = {work.project.pk for work in works}
+    times, promised = times_of(projects, {work.language.pk for work in works}), promises_to(person, projects)
+    pace_of = _paces_of_others(person, works, times, times_of)
     return [
         replace(
             work,
             outlook=BatchOutlook(
                 size=work.batch_size,
                 deadline=now + timedelta(seconds=work.pool.lease_s),
-                pace_ms=pace_of_others(times.get(work.key, {}), person.pk),
+                pace=pace_of(work.key),
                 pay=promised(work.key),
                 own=times.get(work.key, {}).get(person.pk, TimedWork()),
             ),
         )
         for work in works
     ]
+
+
+def _paces_of_others(
+    person: User, works: Sequence[WorkT], times: Times, times_of: TimesOf
+) -> Callable[[WorkKey], MeasuredPace | None]:
+    """Measure each language; the whole project only where one has too few people, since it may be much to read."""
+    paces = {work.key: pace_of_others(times.get(work.key, {}), person.pk) for work in works}
+    unmeasured = {project for (project, _tag), pace in paces.items() if pace is None}
+    in_all: dict[int, dict[int, TimedWork]] = defaultdict(lambda: defaultdict(TimedWork))
+    for (project, _tag), people in times_of(unmeasured, None).items() if unmeasured else ():
+        for other, time in people.items():
+            in_all[project][other] += time
+    return lambda key: paces[key] or pace_of_others(in_all[key[0]], person.pk, in_all_languages=True)
 
 
 def lease_fields(lease: Batch, *, now: datetime) -> dict[str, Any]:

@@ -16,7 +16,14 @@ from django.urls import reverse
 
 from core.allocation.models import NOT_SHOWN, AssignmentState, BatchState
 from core.allocation.rules.outlooks import TimedWork
-from core.allocation.selectors import BatchHead, OwnWork, lease_fields, open_and_resumable, pools_with_tasks_for
+from core.allocation.selectors import (
+    BatchHead,
+    OwnWork,
+    Times,
+    lease_fields,
+    open_and_resumable,
+    pools_with_tasks_for,
+)
 from core.compiled_query import CompiledQuery
 from core.conversation.permissions import ItemPlace, ReportableItem, SeenCaption, SeenCaptions
 from core.images.selectors import ServedImage, served_image
@@ -291,12 +298,11 @@ def work_of(rater: User, now: datetime) -> list[ComparisonWork]:
     ]
 
 
-def times_of_judging(keys: Collection[WorkKey]) -> dict[WorkKey, dict[int, TimedWork]]:
+def times_of_judging(projects: Collection[int], tags: Collection[str] | None) -> Times:
     """Return how many pairs people judged, attention items included, and the time that it took."""
-    projects, tags = {project for project, _tag in keys}, {tag for _project, tag in keys}
-    judged = Judgement.objects.filter(
-        comparison__project__in=projects, comparison__language__in=tags, choice__isnull=False, is_late=False
-    )
+    judged = Judgement.objects.filter(comparison__project__in=projects, choice__isnull=False, is_late=False)
+    if tags is not None:
+        judged = judged.filter(comparison__language__in=tags)
     times: dict[WorkKey, dict[int, TimedWork]] = defaultdict(dict)
     for project, tag, person, answers, active_ms in (
         judged.order_by()

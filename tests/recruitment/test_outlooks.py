@@ -11,9 +11,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import Round, Tally
-from core.allocation.rules.outlooks import MIN_PEOPLE, TimedWork, pace_of_others
-from core.people.models import Project, User
+from annotation.models import AnnotatorState, AnnotatorStatus, Round, Tally
+from core.allocation.rules.outlooks import MIN_PEOPLE, MeasuredPace, TimedWork, pace_of_others
+from core.people.models import Consent, LanguageLevel, LanguageSkill, Project, User
 from office.recruitment.models import Participant, ParticipantState
 from sxs_eval.models import Comparison, JudgingBatch
 from tests.annotation import verifying
@@ -32,8 +32,8 @@ def seen_on(client: Client, name: str, *arguments: object) -> str:
 
 def test_a_pace_is_the_median_of_other_people_and_of_fewer_than_three_it_is_nobodys():
     times = {person: TimedWork(answers=2, active_ms=ms) for person, ms in enumerate([200, 2000, 400, 0, 600])}
-    assert pace_of_others(times, person=1) == 200
-    assert pace_of_others(times, person=0) == 300
+    assert pace_of_others(times, person=1) == MeasuredPace(200)
+    assert pace_of_others(times, person=0) == MeasuredPace(300)
     assert MIN_PEOPLE == 3
     assert pace_of_others({one: times[one] for one in (0, 1, 2)}, person=0) is None
 
@@ -62,6 +62,32 @@ class TestCaptions:
         assert "A whole batch: 3 images · about 12 min (median of other people) Deadline:" in seen_on(
             client_of(ann), "annotation:work-show"
         )
+
+    def test_with_fewer_than_three_in_the_language_the_median_is_over_all_languages_of_the_project(
+        self, project: Project, round: Round, ann: User
+    ):
+        japanese = make_round(images=9, batch_size=3, replication=9, project=project, language="ja")
+        elsewhere = make_round(images=9, batch_size=3, replication=9)
+        for name in ("eva", "fay", "gil"):
+            worked(elsewhere, name, 9)
+        bob = worked(round, "bob", 0.1)
+        worked(japanese, "cem", 0.2)
+        # Bob is one person, whatever he writes.
+        LanguageSkill.objects.create(user=bob, language=japanese.language, level=LanguageLevel.NATIVE)
+        submit_captions(japanese, bob)
+        assert "min (median" not in seen_on(client_of(ann), "annotation:work-show")
+        worked(japanese, "dia", 5)
+        said = "A whole batch: 3 images · about 12 min (median of other people, all languages) Deadline:"
+        assert said in seen_on(client_of(ann), "annotation:work-show")
+
+    def test_who_is_paused_does_not_read_what_a_batch_would_be(self, project: Project, round: Round, ann: User):
+        rates(project, all_="12 EUR")
+        AnnotatorStatus.objects.create(
+            project=project, language=round.language, person=ann, state=AnnotatorState.PAUSED, by=project.created_by, at=NOW
+        )
+        seen = seen_on(client_of(ann), "annotation:work-show")
+        assert "Before you can start:" in seen
+        assert "A whole batch" not in seen
 
     def test_the_page_of_work_says_what_an_hour_is_paid_and_what_a_batch_is_worth(
         self, project: Project, round: Round, ann: User
@@ -110,6 +136,30 @@ class TestCaptions:
         seen = seen_on(client, "annotation:batch-done", batch.pk)
         assert "Your other batch is kept until:" in seen
         assert "Take the next batch" not in seen
+
+
+@pytest.fixture
+def work_of_kind(request: pytest.FixtureRequest) -> tuple[User, str, str]:
+    """Somebody with work of a kind ahead, its page, and what it is."""
+    if request.param == "writing":
+        round = make_round()
+        return make_annotator(round), "annotation:work-show", "Rate the English captions of some images"
+    if request.param == "rating":
+        verified, _authors = verifying.make_captioned_round()
+        reviewer = verifying.make_reviewer(verifying.make_verification(verified))
+        return reviewer, "annotation:work-show", "Look at images with captions that other people wrote"
+    return make_rater(make_comparison()), "sxs_eval:work-show", "Look at images with two captions each"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("work_of_kind", ["writing", "rating", "comparing"], indirect=True)
+def test_who_has_yet_to_agree_reads_first_what_the_work_is(work_of_kind: tuple[User, str, str]):
+    person, page, what = work_of_kind
+    Consent.objects.all().delete()
+    seen = seen_on(client_of(person), page)
+    places = [seen.index(part) for part in (what, "A whole batch: ", "Deadline: ", "Before you can ", "Read and agree")]
+    assert places == sorted(places)
+    assert "Take " not in seen
 
 
 @pytest.mark.django_db

@@ -21,28 +21,39 @@ class TimedWork:
     answers: int = 0
     active_ms: int = 0
 
+    def __add__(self, other: TimedWork) -> TimedWork:
+        return TimedWork(self.answers + other.answers, self.active_ms + other.active_ms)
+
+
+@dataclass(frozen=True)
+class MeasuredPace:
+    """The median time for an answer over other people: those of the language, or of all languages of the project."""
+
+    ms: float
+    in_all_languages: bool = False
+
 
 @dataclass(frozen=True, kw_only=True)
 class BatchOutlook:
     """A batch that can be taken, and what its taker did so far in the language.
 
-    `pace_ms` is the median time for an answer over other people; None where they are fewer than `MIN_PEOPLE`.
+    `pace` is None where it would be that of fewer than `MIN_PEOPLE`.
     """
 
     size: int
     deadline: datetime
-    pace_ms: float | None
+    pace: MeasuredPace | None
     pay: PromisedPay | None
     own: TimedWork
 
     @property
     def minutes(self) -> int | None:
-        return None if self.pace_ms is None else _minutes(self.pace_ms * self.size)
+        return None if self.pace is None else _minutes(self.pace.ms * self.size)
 
     @property
     def amount(self) -> Decimal | None:
         """What the time of a batch is worth; None without a rate or a measured time."""
-        return None if self.pace_ms is None else self._worth(round(self.pace_ms * self.size))
+        return None if self.pace is None else self._worth(round(self.pace.ms * self.size))
 
     @property
     def own_minutes(self) -> int:
@@ -57,10 +68,12 @@ class BatchOutlook:
         return None if rate is None else cost_of(active_ms=active_ms, rate=rate)
 
 
-def pace_of_others(times: Mapping[int, TimedWork], person: int) -> float | None:
+def pace_of_others(
+    times: Mapping[int, TimedWork], person: int, *, in_all_languages: bool = False
+) -> MeasuredPace | None:
     """Return the median of people's active milliseconds for an answer, without `person`."""
     paces = [one.active_ms / one.answers for other, one in times.items() if other != person and one.active_ms]
-    return median(paces) if len(paces) >= MIN_PEOPLE else None
+    return MeasuredPace(median(paces), in_all_languages) if len(paces) >= MIN_PEOPLE else None
 
 
 def _minutes(active_ms: float) -> int:
