@@ -47,6 +47,8 @@ PROJECT_NAME = "Crosslens demo"
 COLLECTION_NAME = "Demo photographs"
 SEED = 3600
 LEASE = timedelta(days=3)
+SUBMITTED = ("anna-de", "arjun-hi", "kenji-ja")
+"""So many people that lists of work say how long a batch takes."""
 WRITTEN_BY_BERND = 6
 RATED_BY_LUCIA = 9
 RATED_BY_NEEMA = 4
@@ -71,7 +73,8 @@ def load(*, clock: Clock = timezone.now, say: Callable[[str], object] = lambda _
         )
     main = Round.objects.filter(project=project, kind=RoundKind.MAIN).select_related("pool")
     rounds = {round.language_id: round for round in main}
-    _anna(people["anna-de"], rounds["de"], clock() - timedelta(days=1, hours=2))
+    for hours, username in zip((26, 20, 7), SUBMITTED, strict=True):
+        _submit_all(people[username], rounds[username[-2:]], clock() - timedelta(hours=hours))
     _bernd(people["bernd-de"], rounds["de"], clock() - timedelta(hours=2))
     _rate_some(people["lucia-es"], rounds["es"], RATED_BY_LUCIA, clock() - timedelta(hours=1))
     _rate_some(people["neema-sw"], rounds["sw"], RATED_BY_NEEMA, clock() - LEASE - timedelta(days=1))
@@ -152,13 +155,13 @@ def _take_part(user: User, role: Role, project: Project, now: datetime) -> None:
         give_consent(project=project, user=user, version=newest.version, now=now)
 
 
-def _anna(anna: User, round: Round, began_at: datetime) -> None:
-    batch = _first_batch(anna, round, began_at)
+def _submit_all(person: User, round: Round, began_at: datetime) -> None:
+    batch = _first_batch(person, round, began_at)
     if batch is None:
         return
-    now = _rate(batch, anna, annotator_index=0, count=None, now=began_at)
-    now = _write(batch, anna, annotator_index=0, count=None, now=now)
-    batches.submit_batch(batch_id=batch.pk, person=anna, now=now)
+    now = _rate(batch, person, annotator_index=0, count=None, now=began_at)
+    now = _write(batch, person, annotator_index=0, count=None, now=now)
+    batches.submit_batch(batch_id=batch.pk, person=person, now=now)
 
 
 def _bernd(bernd: User, round: Round, began_at: datetime) -> None:
@@ -204,7 +207,7 @@ def _write(batch: CaptionBatch, person: User, *, annotator_index: int, count: in
             batch_id=batch.pk,
             person=person,
             position=item.position,
-            text=texts.german[annotator_index],
+            text=texts.written_in(batch.round.language_id)[annotator_index],
             revision=item.revision,
             active_ms=_ms(WRITING_TIME),
             now=now,

@@ -15,7 +15,7 @@ from django.db.migrations.exceptions import InconsistentMigrationHistory
 
 from tools.demo.tables import create_file
 
-EDITION = 7
+EDITION = 8
 """The version of what is loaded: raised when there is more, so that older demos get it at their next start."""
 MADE_FROM = ("static", "*/migrations/*.py", "*/*/migrations/*.py", "requirements")
 

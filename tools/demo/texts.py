@@ -35,6 +35,11 @@ class PhotographTexts(NamedTuple):
     quality: tuple[int, int, int]
     compared: dict[str, tuple[str, ...]]
 
+    def written_in(self, language: str) -> tuple[str, ...]:
+        """Return what annotators write; in other languages than German, it is the better caption of those compared."""
+        compared = zip(self.quality, self.compared[language], strict=False)
+        return self.german if language == "de" else (max(compared)[1],)
+
 
 TEXTS = {key: PhotographTexts(**fields) for key, fields in read("captions.yaml").items()}
 """By the key of the photograph."""
