@@ -102,6 +102,10 @@ def test_the_first_caption_is_saved_five_pages_after_the_invitation_without_a_pa
     )
     assert barriers(visitor) == []
     expect(visitor.locator("html")).to_have_attribute("lang", "te")
+    visitor.locator("main button[type=submit]").click()
+    level = visitor.locator("fieldset:has([name=level-te])")
+    expect(level.locator("input").first).to_be_focused()
+    expect(level.locator("legend")).to_be_in_viewport(ratio=0.99)
     for answer in ("[name=level-te][value=native]", "[name=reads_english]", "[name=consent]"):
         visitor.locator(answer).check()
     visitor.locator("main button[type=submit]").click()

@@ -13,9 +13,10 @@ from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, ViewportSize, expect
 
 from annotation.services import verification
+from core.images.models import Image
 from core.people.models import User
 from tests.annotation.verifying import make_captioned_round, make_reviewer, make_verification
-from tests.browser.annotator import covered, make_images, sign_in, take_batch
+from tests.browser.annotator import covered, make_images, paint, sign_in, take_batch
 from tests.factories import make_annotator, make_round
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -152,10 +153,13 @@ def test_on_a_phone_one_image_is_shown_with_all_of_it_in_view_and_two_taps_hit_n
 
 
 def test_the_list_fits_on_a_laptop_item_by_item_and_either_view_is_kept_on_the_device(desk: Desk, page: Page) -> None:
+    # As high as an image gets: the introduction is open above the first one.
+    Image.objects.update(width=480, height=640)
+    paint(Image.objects.all())
     page.set_viewport_size(LAPTOP)
     page.goto(desk.url)
     for number in range(1, ITEMS + 1):
-        for part in page.locator(f"#item-{number} :is(img, [data-english], .level)").all():
+        for part in page.locator(f"#item-{number} :is(img, [data-english], .level, .credit)").all():
             expect(part).to_be_in_viewport(ratio=0.99)
         page.keyboard.press("2")
     page.reload()
