@@ -53,6 +53,14 @@ def collection() -> Collection:
     return make_keyed_collection(["one", "two"])
 
 
+def test_scores_beside_captions_do_not_keep_these_out(collection, tmp_path):
+    shown = {"src": "<img src='one.jpg'>", "tgt": {"A": "Ein Haus"}}
+    line = {"annotation": [{"A": {"score": 80}}], "user_id": "u", "item": [shown]}
+    (tmp_path / "scored.de.jsonl").write_bytes(as_lines([line]))
+    imported(tmp_path / "scored.de.jsonl", collection, make_project())
+    assert Caption.objects.get().text == "Ein Haus"
+
+
 @pytest.fixture
 def path(tmp_path) -> Path:
     place = tmp_path / "captions.jsonl"

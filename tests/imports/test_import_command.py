@@ -180,6 +180,8 @@ def test_every_input_that_somebody_reported_is_recognised_or_refused_with_a_reas
         refused += [path.name for file in files if file["kind"] == "unknown"]
         assert all(file["problems"] for file in files if file["kind"] == "unknown")
     assert refused == ["08-panel-placeholder.txt", "10-secret-in-error.env", "README.md", "gpu"]
+    ((of_macos,), _status) = looked_at(published("reported/01-nfd-names-macos.zip"))
+    assert (of_macos["images"], of_macos["problems"]) == ({"matched": 2, "unknown": 0}, [])
 
 
 def test_five_files_of_sentences_are_five_references_of_each_image(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import unicodedata
 import zipfile
 from collections.abc import Callable
 from datetime import date
@@ -17,6 +18,7 @@ from django.core.management import CommandError
 from pyarrow import parquet
 
 from core.images.models import Collection
+from research.inference.models import ModelCaption
 from tests.images.image_files import image_file
 from tests.imports.test_import_command import looked_at, run
 
@@ -90,6 +92,33 @@ def test_a_table_about_the_images_beside_it_is_their_manifest(
     assert (status, file["images"]["matched"], file["problems"]) == (0, 1, [])
     assert "Not imported: 0" in run(home, "--collection", "C")
     assert stored() == [("hill", "CC BY 4.0", "Ann")]
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+@pytest.mark.parametrize("folder", ["", "Fotos é/"])
+def test_names_from_macos_match_the_manifest_and_the_captions_beside_them(
+    tmp_path: Path, folder: str, is_packed: bool
+) -> None:
+    captions = "image,caption,model\nZoë.jpg,Ein roter Hügel.,m\n"
+    files = {
+        "Zoë.jpg": image_file(),
+        "manifest.csv": "file,licence\nZoë.jpg,CC BY 4.0\n".encode(),
+        "Sätze.de.csv": captions.encode(),
+    }
+    home = tmp_path / "data"
+    with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
+        for name, content in files.items():
+            inside = unicodedata.normalize("NFD", folder + name)
+            (home / inside).parent.mkdir(parents=True, exist_ok=True)
+            (home / inside).write_bytes(content)
+            archive.writestr(inside, content)
+    path = tmp_path / "data.zip" if is_packed else home
+    (images, model), status = looked_at(path, "--collection", "C")
+    assert (status, images["problems"], model["problems"]) == (0, [], [])
+    assert images["images"] == model["images"] == {"matched": 1, "unknown": 0}
+    assert images["licences"] == model["licences"] == {"CC BY 4.0": 1}
+    assert run(path, "--collection", "C").count("Not imported: 0") == 2
+    assert ModelCaption.objects.get().image.entries.get().file_name == "Zoë.jpg"
 
 
 def test_two_manifests_are_refused_by_the_preview_as_by_the_import(tmp_path):

@@ -202,6 +202,18 @@ def test_sentences_as_multi30k_has_them(spanish, tmp_path):
     assert found == spanish
 
 
+def test_sentences_of_multi30k_in_the_folders_of_its_repository(spanish, tmp_path):
+    names = [f"COCO_train2014_{number:012}.jpg" for number in range(IMAGES)]
+    for folder in ("raw", "image_splits"):
+        (tmp_path / folder).mkdir()
+    text = "".join(f"{texts[0]}\n" for texts in spanish.values())
+    (tmp_path / "raw/test_2017_mscoco.es.gz").write_bytes(gzip.compress(text.encode()))
+    numbered = "".join(f"{name}#{place + 1000}\n" for place, name in enumerate(names))
+    (tmp_path / "image_splits/test_2017_mscoco.txt").write_text(numbered)
+    found = imported([tmp_path], make_keyed_collection(names))
+    assert found == {name: texts[:1] for name, texts in zip(names, spanish.values(), strict=True)}
+
+
 def test_captions_in_a_shard(spanish, tmp_path):
     with tarfile.open(tmp_path / "0.tar", "w") as shard:
         for key, texts in spanish.items():

@@ -75,6 +75,7 @@ def matched(seen: RecognisedFiles, file: RecognisedFile) -> int:
         ),
         ("x.jsonl", lines({"image/key": "a", "de": {"caption": TWO}}), "Crossmodal-3600", "references", {"de": 2}),
         ("t.csv", "sep=;\r\nImage;Caption;Language\r\nb1;x, y;pt_br\r\n", "CSV", "captions", {"pt-BR": 1}),
+        ("t.csv", "sep=\t\r\nImage\tCaption\tLanguage\r\nb1\tx, y\tde\r\n", "CSV", "captions", {"de": 1}),
         ("w.csv", "image,en,de,id\nb1,x,y,3\n", "CSV", "captions", {"en": 1, "de": 1}),
         ("w.tsv", "image\tcaption_en\tcaption (de)\nb1\tx\ty\n", "CSV", "captions", {"en": 1, "de": 1}),
         (
@@ -222,6 +223,26 @@ def test_tables_of_other_programs(tmp_path: Path) -> None:
     parquet.write_table(pyarrow.table({"image": images, "caption": [TWO, ["x"]]}), tmp_path / "t.parquet")
     file = only(tmp_path / "t.parquet", language="en")
     assert (file.layout, file.languages, set(file.images)) == ("Parquet", {"en": 3}, {("b1.jpg",), ("b2.jpg",)})
+    ((reason, (count, _example)),) = file.problems.items()
+    assert (reason.partition(".")[0], count) == ("The images inside the Parquet file are not imported", 2)
+
+    names_only = [{"bytes": None, "path": image["path"]} for image in images]
+    kind = pyarrow.struct({"bytes": pyarrow.binary(), "path": pyarrow.string()})
+    columns = {"image": pyarrow.array(names_only, kind), "caption": [TWO, ["x"]]}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "n.parquet")
+    assert not only(tmp_path / "n.parquet", language="en").problems
+
+
+def test_scores_beside_captions_are_named(tmp_path: Path) -> None:
+    judged = {"A": {"score": 80, "error_spans": []}, "B": {"score": 0}}
+    (tmp_path / "p.jsonl").write_text(lines({**PEARMUT, "annotation": [judged]}, PEARMUT))
+    file = only(tmp_path / "p.jsonl", language="en")
+    ((reason, problem),) = file.problems.items()
+    assert (file.kind, reason.partition(".")[0]) == (
+        "model captions",
+        "Captions are imported, and their scores are not",
+    )
+    assert problem == (2, "line 2: b1.jpg")
 
 
 SHARD = (
@@ -283,6 +304,47 @@ def test_sentences_go_with_a_list_of_as_many_images(tmp_path: Path) -> None:
         ("Multi30k", {"de": 2}),
     ]
     assert names.kind == "names of images"
+
+
+MULTI30K = {
+    "val": ["1018148011.jpg", "1029450589.jpg"],
+    "train": ["1000092795.jpg", "10002456.jpg"],
+    "test_2016_flickr": ["1007129816.jpg", "1009434119.jpg"],
+    "test_2017_flickr": ["22439193117_4183a49ec2.jpg", "24955677320_6f80a952e4.jpg"],
+    "test_2017_mscoco": ["COCO_train2014_000000117071.jpg#367178", "COCO_val2014_000000398076.jpg#657409"],
+    "test_2018_flickr": ["11832916064_229e7bd246.jpg", "12933703535_6208b34b58.jpg", "12978856903_11901c7507.jpg"],
+}
+"""How the lists of Multi30k's repository begin."""
+
+
+@pytest.mark.parametrize("given", [["task1"], ["task1/raw", "task1/image_splits"], ["task1.zip"]])
+def test_lists_of_multi30k_are_of_the_sentences_that_are_called_alike(tmp_path: Path, given: list[str]) -> None:
+    for folder in ("raw", "image_splits"):
+        (tmp_path / "task1" / folder).mkdir(parents=True)
+    with zipfile.ZipFile(tmp_path / "task1.zip", "w") as archive:
+        for name, images in MULTI30K.items():
+            text = "".join(f"Bild {number} zeigt einen Hund.\n" for number in range(len(images)))
+            (tmp_path / f"task1/image_splits/{name}.txt").write_text("".join(f"{image}\n" for image in images))
+            (tmp_path / f"task1/raw/{name}.de.gz").write_bytes(gzip.compress(text.encode()))
+            for path in (f"image_splits/{name}.txt", f"raw/{name}.de.gz"):
+                archive.write(tmp_path / "task1" / path, path)
+    files = recognise([tmp_path / one for one in given]).files
+    sentences = [file for file in files if file.kind == "references"]
+    assert {Path(file.path).name.split(".")[0]: [one for (one,) in file.images] for file in sentences} == {
+        name: [image.partition("#")[0] for image in images] for name, images in MULTI30K.items()
+    }
+    assert not any(file.problems for file in files)
+
+
+def test_sentences_get_no_list_that_is_another_files_or_one_of_several(tmp_path: Path) -> None:
+    names = ("test_2016.de", "test_2017.de", "test_2016.txt")
+    for name in names:
+        (tmp_path / name).write_text("b1.jpg\nb2.jpg\n" if name.endswith("txt") else "Ein Hund.\nEine Katze.\n")
+    first, second, _list = recognise([tmp_path / name for name in names]).files
+    assert (first.kind, second.kind) == ("references", "unknown")
+    (tmp_path / "a.txt").write_text("b3.jpg\nb4.jpg\n")
+    file, *_lists = recognise([tmp_path / name for name in ("test_2017.de", "a.txt", "test_2016.txt")]).files
+    assert next(iter(file.problems)).startswith("Several lists have the names of 2 images")
 
 
 def test_problems_are_counted_by_kind_with_an_example(tmp_path: Path) -> None:

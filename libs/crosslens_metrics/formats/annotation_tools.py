@@ -18,7 +18,7 @@ from crosslens_metrics.formats.caption_rows import (
     image_named,
 )
 from crosslens_metrics.formats.names import SUFFIXES
-from crosslens_metrics.formats.problems import LayoutError, LineError
+from crosslens_metrics.formats.problems import LayoutError, LeftOutError, LineError
 from crosslens_metrics.messages import gettext as _
 
 LABEL_STUDIO, DOCCANO, POTATO, PEARMUT = "Label Studio", "doccano", "Potato", "Pearmut"
@@ -35,7 +35,7 @@ class AnnotationTool:
     """`rows` makes rows of a line or entry of its export."""
 
     name: str
-    rows: Callable[[int, Any], Iterable[CaptionRow]]
+    rows: Callable[[int, Any], Iterable[CaptionRow | LineError]]
     is_of_model: bool = False
 
 
@@ -218,9 +218,24 @@ def _shown_images(value: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]
     return found
 
 
-def _pearmut_rows(number: int, value: Any) -> list[CaptionRow]:
+def _pearmut_rows(number: int, value: Any) -> list[CaptionRow | LineError]:
     shown = _shown_images(value) if isinstance(value, dict) else []
-    return [
+    rows: list[CaptionRow | LineError] = [
         CaptionRow(number, _image(address), [GivenCaptions(text, model=str(model)) for model, text in texts.items()])
         for address, texts in shown
     ]
+    if shown and (scores := _scores_in(value)):
+        reason = _(
+            "Captions are imported, and their scores are not. To import which model was preferred, make a table with "
+            "the columns image, rater, left, right and winner."
+        )
+        rows.append(LeftOutError(reason, _image(shown[0][0])[0], number=number, captions=scores))
+    return rows
+
+
+def _scores_in(value: Mapping[str, Any]) -> int:
+    """How many texts somebody scored or marked."""
+    given = value.get("annotation")
+    by_model = [one for one in (given if isinstance(given, list) else [given]) if isinstance(one, dict)]
+    judged = [one for models in by_model for one in models.values() if isinstance(one, dict)]
+    return sum(one.get("score") is not None or bool(one.get("error_spans")) for one in judged)

@@ -161,7 +161,7 @@ def _why_no_row(error: Exception) -> str:
 def _csv_header(lines: _CsvLines, columns: Sequence[str], *, keeps_case: bool) -> tuple[list[str], str]:
     try:
         line = next(lines, "")
-        if SEPARATOR_LINE.fullmatch(line.strip()):
+        if SEPARATOR_LINE.fullmatch(line.strip(" \r\n")):
             line = next(lines, "")
     except _RowTooLongError as error:
         reason = _("The first line has more than %(limit)s characters. Does it name the columns?")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from crosslens_metrics.formats.caption_rows import KNOWN_LANGUAGES
 from crosslens_metrics.language_tags import canonical_tag
@@ -14,6 +16,36 @@ ALSO_WORDS = frozenset({"id", "no", "it"})
 """Tags that may be other words at the end of a name, unless a point parts them."""
 NUMBERED = re.compile(r"(?P<name>.+)\.[0-9]\.(?P<language>[A-Za-z]{2,3})(?:\.(?:gz|txt))*")
 RESULTS_NAME = re.compile(r"captions_[^_]+_(?P<model>.+)_results")
+
+
+class ListOfImages(NamedTuple):
+    """The names of images in a list beside sentences."""
+
+    path: str
+    names: tuple[str, ...]
+
+
+def lists_for(path: str, lists: Sequence[ListOfImages], sentences: Sequence[str]) -> list[ListOfImages]:
+    """Those of the `lists` that may be the one of the sentences in the file at `path`.
+
+    That is the one with the nearest name: two test sets of Multi30k have as many images. What is named after the
+    sentences of another file is that one's. Equal lists count as one.
+    """
+    ours, others = _begins(path), {_begins(other) for other in sentences} - {_begins(path)}
+    alike = {one: _in_common(ours, _begins(one.path)) for one in lists}
+    free = [one for one in lists if alike[one] or not any(_in_common(other, _begins(one.path)) for other in others)]
+    most = max((alike[one] for one in free), default=0)
+    return list({one.names: one for one in free if alike[one] == most}.values())
+
+
+def _begins(path: str) -> str:
+    """What the files of one part of a data set share: `val` of `val.1.de`, `val.de.gz` and `val.txt`."""
+    return stem_of(path).partition(".")[0]
+
+
+def _in_common(one: str, other: str) -> int:
+    """How much of two names is the same, if one begins with the other."""
+    return min(len(one), len(other)) if one.startswith(other) or other.startswith(one) else 0
 
 
 def stem_of(path: str) -> str:

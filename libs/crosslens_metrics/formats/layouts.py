@@ -84,7 +84,8 @@ SPLITS_OF_ITEMS, IMAGES_OF_ITEMS = {"split", "intersect"}, {"images", "image", "
 """One of which the lines of gap items have, ours or those of MultiSubs, which may call their sentences otherwise."""
 TOKEN_LINE = re.compile(r"(?P<image>[^\t]+\.\w{3,4})#(?P<number>[0-9]+)\t(?P<caption>.*)")
 ADDRESS_LINE = re.compile(r"(?P<caption>[^\t]+)\t(?P<image>https?://\S+)")
-NAME_OF_IMAGE = re.compile(rf"\S.*({'|'.join(map(re.escape, SUFFIXES))})", re.IGNORECASE)
+NAME_OF_IMAGE = re.compile(rf"(?P<image>\S.*(?:{'|'.join(map(re.escape, SUFFIXES))}))(?:#[0-9]+)?", re.IGNORECASE)
+"""In a list also with the number of one of its captions, as Multi30k names images of COCO."""
 
 
 @dataclass(frozen=True)

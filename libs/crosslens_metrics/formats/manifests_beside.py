@@ -20,7 +20,7 @@ def put_beside(path: Path, beside: FilesBeside, found: list[RecognisedFile], sai
     A manifest among them is about them, so that it is no file of its own, unless it has captions too.
     """
     if beside.image_names:
-        within = {file.path.removeprefix(f"{path}/"): file for file in found}
+        within = {file.name_inside: file for file in found}
         images = RecognisedFile(str(path), FileKind.IMAGES, container_of(path))
         images.images = dict.fromkeys((name,) for name in beside.image_names)
         found[:] = [images, *(file for file in found if file.kind != FileKind.IMAGES)]

@@ -18,7 +18,7 @@ Rows = Iterator[CaptionRow | LineError]
 IMAGES, ANNOTATIONS = "images", "annotations"
 
 
-def converted(records: Records, rows_of: Callable[[int, Any], Iterable[CaptionRow]]) -> Rows:
+def converted(records: Records, rows_of: Callable[[int, Any], Iterable[CaptionRow | LineError]]) -> Rows:
     last = 0
     for record in records:
         if isinstance(record, LineError):
@@ -28,7 +28,9 @@ def converted(records: Records, rows_of: Callable[[int, Any], Iterable[CaptionRo
             for row in rows_of(record.number, record.value):
                 # Several rows of one line have numbers of their own.
                 last = max(row.number, last + 1)
-                yield row._replace(number=last)
+                if isinstance(row, LineError):
+                    row.number = last
+                yield row if isinstance(row, LineError) else row._replace(number=last)
         except LineError as error:
             # Without its traceback, which keeps the line.
             yield LineError(error.reason, error.name, number=record.number, captions=error.captions)

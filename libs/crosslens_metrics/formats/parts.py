@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from crosslens_metrics.formats import limits
 from crosslens_metrics.formats.caption_rows import is_language
-from crosslens_metrics.formats.names import SUFFIXES
+from crosslens_metrics.formats.names import SUFFIXES, image_name
 from crosslens_metrics.formats.opening import KEPT_IN_MEMORY_BYTES, copy_limited, opened_text, plain_text
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.messages import gettext as _
@@ -43,7 +43,8 @@ class FilesBeside:
     image_names: list[str] = field(default_factory=list)
     left_out: dict[str, list[str]] = field(default_factory=dict)
 
-    def put(self, name: str) -> None:
+    def put(self, given: str) -> None:
+        name = image_name(given) or given
         lower = name.lower()
         if lower.endswith(SUFFIXES):
             self.image_names.append(name)
@@ -85,8 +86,10 @@ def container_of(path: Path) -> str:
 
 def _may_be_text(name: str) -> bool:
     """Whether a file in a folder or archive is looked at: by its suffix, which is a language in Multi30k."""
-    suffix = name.rpartition(".")[2]
-    return name.lower().endswith(TEXT_SUFFIXES) or "." not in name or is_language(suffix)
+    lower = name.lower()
+    if lower.endswith(TAR_SUFFIXES):
+        return False
+    return lower.endswith(TEXT_SUFFIXES) or "." not in name or is_language(name.rpartition(".")[2])
 
 
 def _is_hidden(path: PurePosixPath) -> bool:
@@ -105,7 +108,7 @@ def _parts_of_folder(path: Path, beside: FilesBeside) -> Iterator[FilePart]:
 
 
 def _folder_of(name: PurePosixPath) -> str:
-    return "" if name.parent == PurePosixPath() else str(name.parent)
+    return (image_name(str(name)) or "").rpartition("/")[0]
 
 
 def is_archive_of_arrays(file: IO[bytes]) -> bool:

@@ -40,6 +40,10 @@ class LineError(ValueError):
         return f"{', '.join(where)}: {self.reason}" if where else self.reason
 
 
+class LeftOutError(LineError):
+    """What a file holds beside its captions is not taken. Nothing is wrong with the captions."""
+
+
 class FileProblemsError(FileRefusedError):
     """The file cannot be used: what is wrong, where, and what to do, line by line."""
 

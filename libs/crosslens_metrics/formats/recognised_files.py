@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from crosslens_metrics.formats.file_names import NUMBERED
-from crosslens_metrics.formats.names import ImageNames
+from crosslens_metrics.formats.names import ImageNames, image_name
 from crosslens_metrics.formats.parts import FilePart
 from crosslens_metrics.formats.problems import FileRefusedError, LayoutError
 from crosslens_metrics.messages import gettext as _
@@ -69,6 +69,12 @@ class RecognisedFile:
     written_by: str = ""
     differing: frozenset[CaptionPlace] = frozenset()
     comparisons: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def name_inside(self) -> str:
+        """Its name in the folder or archive that it is in, as names of images there are spelt."""
+        name = self.path.removeprefix(f"{self.inside}/")
+        return image_name(name) or name
 
     @property
     def series(self) -> str:

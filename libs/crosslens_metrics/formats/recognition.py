@@ -9,7 +9,8 @@ from typing import IO
 from crosslens_metrics.formats import limits
 from crosslens_metrics.formats.caption_rows import CaptionRow, GivenCaptions, image_named
 from crosslens_metrics.formats.counted_captions import count_captions
-from crosslens_metrics.formats.layouts import FileLayout, layout_of
+from crosslens_metrics.formats.file_names import ListOfImages, lists_for
+from crosslens_metrics.formats.layouts import NAME_OF_IMAGE, FileLayout, layout_of
 from crosslens_metrics.formats.manifests_beside import put_beside
 from crosslens_metrics.formats.object_rows import Rows
 from crosslens_metrics.formats.parts import FilePart, FilesBeside, parts_of
@@ -50,7 +51,7 @@ def recognise(
     image_names: list[str] = []
     files: list[RecognisedFile] = []
     sentences: list[tuple[RecognisedFile, FilePart]] = []
-    lists: list[list[str]] = []
+    lists: list[ListOfImages] = []
     for path in paths:
         beside, found = FilesBeside(), list[RecognisedFile]()
         try:
@@ -63,7 +64,7 @@ def recognise(
                 if layout and layout.kind == FileKind.SENTENCES:
                     sentences.append((file, part))
                 if layout and layout.kind == FileKind.NAMES:
-                    lists.append(list(_names_in(part)))
+                    lists.append(ListOfImages(part.path, tuple(_names_in(part))))
                 after_each()
         except FileRefusedError as refused:
             found.append(note_refusal(RecognisedFile(str(path)), refused))
@@ -73,7 +74,7 @@ def recognise(
         image_names += beside.image_names
         files += found or [note_refusal(RecognisedFile(str(path)), FileRefusedError(_("It has no files.")))]
     for file, part in sentences:
-        _put_names_to(file, part, lists, answers)
+        _put_names_to(file, part, lists, [one.path for one, _part in sentences], answers)
     return RecognisedFiles(files, image_names)
 
 
@@ -138,8 +139,11 @@ def _look_into(
 
 
 def _names_in(part: FilePart) -> Iterator[str]:
+    """The names in a list of images, without numbers of captions."""
     with part.opened() as file:
-        yield from _lines(file)
+        for line in _lines(file):
+            match = NAME_OF_IMAGE.fullmatch(line)
+            yield match["image"] if match else line
 
 
 def _lines(file: IO[bytes]) -> Iterator[str]:
@@ -154,20 +158,31 @@ def sentence_rows(names: Sequence[str], file: IO[bytes]) -> Rows:
         yield CaptionRow(number, (image_named("image", name),), [GivenCaptions(text if is_text(text) else None)])
 
 
-def _put_names_to(file: RecognisedFile, part: FilePart, lists: Sequence[Sequence[str]], answers: GivenAnswers) -> None:
-    lines = sum(1 for _line in _names_in(part))
-    names = next((one for one in lists if len(one) == lines), None)
-    if names is None:
+def _put_names_to(
+    file: RecognisedFile,
+    part: FilePart,
+    lists: Sequence[ListOfImages],
+    sentences: Sequence[str],
+    answers: GivenAnswers,
+) -> None:
+    """Put the names of the one list that fits to sentences; `sentences` are the paths of all such files."""
+    with part.opened() as opened:
+        lines = sum(1 for _line in _lines(opened))
+    fitting = lists_for(file.path, [one for one in lists if len(one.names) == lines], sentences)
+    if len(fitting) != 1:
         file.kind = UNKNOWN_KIND
-        there = ", ".join(f"{len(one):,}" for one in lists)
         reason = (
-            _("It has %(lines)s sentences, and the lists of images have %(there)s names.")
+            _("Several lists have the names of %(lines)s images: %(lists)s. Give the list the name of its sentences.")
+            if fitting
+            else _("It has %(lines)s sentences, and the lists of images have %(there)s names.")
             if lists
             else _("It has %(lines)s sentences without names of images. Give the list of their images with it.")
         )
-        file.add_problem(reason % {"lines": f"{lines:,}", "there": there}, file.path)
+        there = ", ".join(f"{len(one.names):,}" for one in lists)
+        about = {"lines": f"{lines:,}", "there": there, "lists": ", ".join(one.path for one in fitting)}
+        file.add_problem(reason % about, file.path)
         return
     with part.opened() as opened:
-        file.kind, file.layout, file.sentences_of = FileKind.CAPTIONS, "Multi30k", names
+        file.kind, file.layout, file.sentences_of = FileKind.CAPTIONS, "Multi30k", fitting[0].names
         layout = FileLayout(FileKind.CAPTIONS, file.layout)
-        count_captions(file, layout, sentence_rows(names, opened), answers)
+        count_captions(file, layout, sentence_rows(file.sentences_of, opened), answers)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from crosslens_metrics.formats import limits
-from crosslens_metrics.formats.problems import FileRefusedError, LineError
+from crosslens_metrics.formats.problems import FileRefusedError, LeftOutError, LineError
 from crosslens_metrics.formats.records import LineRecord
 from crosslens_metrics.messages import gettext as _
 
@@ -17,7 +17,7 @@ ROWS_AT_ONCE = 5_000
 
 
 def parquet_records(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
-    """The rows of a Parquet file as dicts; of images in it only their names are read.
+    """The rows of a Parquet file as dicts; of images in it only their names are read, and the last one says so.
 
     Raises FileRefusedError where it cannot be read.
     """
@@ -39,8 +39,25 @@ def parquet_records(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
                 number += 1
                 names = {name: (value[name] or {}).get("path") for name in images}
                 yield LineRecord(number, {**value, **names})
+        if count := max((_filled(table.metadata, f"{name}.bytes") for name in images), default=0):
+            reason = _(
+                "The images inside the Parquet file are not imported. Save them as a folder with a metadata.csv, "
+                "and import that."
+            )
+            yield LeftOutError(reason, images[0], number=number + 1, captions=count)
     except (pyarrow.ArrowException, OSError) as error:
         raise FileRefusedError(_("This is not a Parquet file, or it is incomplete. Make it again.")) from error
+
+
+def _filled(about: Any, column: str) -> int:
+    """How many rows have something in a column, going by what the file says of its pieces."""
+    groups = [about.row_group(number) for number in range(about.num_row_groups)]
+    pieces = [group.column(place) for group in groups for place in range(group.num_columns)]
+    return sum(
+        piece.num_values - (piece.statistics.null_count or 0 if piece.statistics else 0)
+        for piece in pieces
+        if piece.path_in_schema == column
+    )
 
 
 def _is_image(kind: Any) -> bool:

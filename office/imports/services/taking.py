@@ -25,7 +25,7 @@ from core.jobs.services import leases
 from crosslens_metrics.formats.caption_rows import CaptionRow, given_texts
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.opening import KEPT_IN_MEMORY_BYTES
-from crosslens_metrics.formats.problems import LineError
+from crosslens_metrics.formats.problems import LeftOutError, LineError
 from crosslens_metrics.formats.recognised_files import (
     BY_MODELS,
     CAPTIONS_BY_PEOPLE,
@@ -163,9 +163,7 @@ class _FileTaking:
         assert self.wish.collection is not None
         # What has captions is not reported as a file that is no image.
         beside = (one.file for one in self.previewed if one.file.inside == file.path)
-        left_aside = {
-            one.path.removeprefix(f"{file.path}/") for one in beside if one.kind not in (FileKind.IMAGES, UNKNOWN_KIND)
-        }
+        left_aside = {one.name_inside for one in beside if one.kind not in (FileKind.IMAGES, UNKNOWN_KIND)}
         imports.import_path(
             path=Path(file.path),
             collection=self.wish.collection,
@@ -261,7 +259,7 @@ def _captions_by_image(file: RecognisedFile, opened: imports.Opener, wish: Impor
         about = {"folder": "" if file.sentences_of else folder, "written_by": file.written_by}
         for row in captions_of(read, said=wish.said, **about):
             if isinstance(row, LineError):
-                reader.problems.append(row)
+                reader.problems += [row] if not isinstance(row, LeftOutError) else []
                 continue
             captions = by_image.setdefault(row.name, {})
             for given in row.captions:
