@@ -121,6 +121,17 @@ def test_names_from_macos_match_the_manifest_and_the_captions_beside_them(
     assert ModelCaption.objects.get().image.entries.get().file_name == "Zoë.jpg"
 
 
+@pytest.mark.parametrize("name", ["b1.jpg", "b1", "hill"])
+def test_captions_name_images_that_come_by_their_files_or_by_the_keys_of_a_manifest(tmp_path: Path, name: str) -> None:
+    (tmp_path / "b1.jpg").write_bytes(image_file())
+    (tmp_path / "manifest.csv").write_bytes(table("file"))
+    (tmp_path / "m.de.csv").write_text(f"image,caption,model\n{name},Ein roter Hügel.,m\n", encoding="utf-8")
+    (_images, model), _status = looked_at(tmp_path, "--collection", "C")
+    assert (model["images"], model["licences"]) == ({"matched": 1, "unknown": 0}, {"CC BY 4.0": 1})
+    run(tmp_path, "--collection", "C")
+    assert ModelCaption.objects.get().image.entries.get().key == "hill"
+
+
 def test_two_manifests_are_refused_by_the_preview_as_by_the_import(tmp_path):
     (tmp_path / "b1.jpg").write_bytes(image_file())
     for name in ("a.csv", "b.csv"):

@@ -247,7 +247,7 @@ def test_scores_beside_captions_are_named(tmp_path: Path) -> None:
 
 SHARD = (
     *(("1.jpg", b""), ("1.txt", b"x"), ("1.json", b'{"caption": "x", "url": "u"}')),
-    *(("2.jpg", b""), ("2.json", b'{"caption": "y"}')),
+    *(("2.jpg", b""), ("2.json", b'{"caption": "y"}'), ("._2.json", b"\0\5\x16\7")),
 )
 
 
@@ -334,6 +334,24 @@ def test_lists_of_multi30k_are_of_the_sentences_that_are_called_alike(tmp_path: 
         name: [image.partition("#")[0] for image in images] for name, images in MULTI30K.items()
     }
     assert not any(file.problems for file in files)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "names", "problems"),
+    [
+        ("Ein Hund.\nEine Katze.\n\n", "b1.jpg\nb2.jpg\n", []),
+        ("Ein Hund.\nEine Katze.\n", "b1.jpg\nb2.jpg\n\n\n", []),
+        ("Ein Hund.\nEine Katze.\n\n", "b1.jpg\nb2.jpg\nb3.jpg\n", ["The caption is empty."]),
+        ("Ein Hund.\nKein Bild.\nEine Katze.\n", "b1.jpg\n\nb2.jpg\n", ["“image” must be text or a whole number."]),
+    ],
+)
+def test_blank_lines_at_the_end_are_neither_sentences_nor_names(
+    tmp_path: Path, sentences: str, names: str, problems: list[str]
+) -> None:
+    (tmp_path / "val").write_text(sentences)
+    (tmp_path / "val.txt").write_text(names)
+    file, _names = recognise([tmp_path / "val", tmp_path / "val.txt"], language="de").files
+    assert (file.languages, [*file.problems]) == ({"de": 2}, problems)
 
 
 def test_sentences_get_no_list_that_is_another_files_or_one_of_several(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from crosslens_metrics.formats.manifests import METADATA, chosen_manifest, files_beside, images_named, is_manifest
+from crosslens_metrics.formats.names import closest
 from crosslens_metrics.formats.parts import TAR_SUFFIXES, FilesBeside, container_of
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.recognised_files import UNKNOWN_KIND, RecognisedFile, note_refusal, unreadable
@@ -74,7 +75,7 @@ def _is_about_images(file: RecognisedFile, said: Mapping[str, str] | None) -> bo
 def _name_by(
     manifest: RecognisedFile, images: RecognisedFile, beside: FilesBeside, said: Mapping[str, str] | None
 ) -> None:
-    """Name images by the keys of a manifest, and say which are only in one of the two.
+    """Name images by the keys of a manifest and by their files, and say which are only in one of the two.
 
     Raises FileRefusedError.
     """
@@ -87,13 +88,14 @@ def _name_by(
         raise unreadable(error) from error
     there = {*beside.image_names}
     left = {*there}
-    images.images, beside.image_names = {}, []
+    images.images, beside.image_names = {}, {}
     for names in listed:
         name = f"{folder}/{names[-1]}" if folder else names[-1]
         if name in left:
             left.remove(name)
             images.images[names] = None
-            beside.image_names += names[:-1] or names
+            key = names[0]
+            beside.image_names |= {key: key} if closest(name, [(key, key)]) else {key: key, name: key}
         elif name in there:
             images.add_problem(_("The manifest names this file more than once."), names[-1])
         else:

@@ -38,16 +38,16 @@ class FilePart:
 
 @dataclass
 class FilesBeside:
-    """What is no text: names of images, and of what is left out, by the reason."""
+    """What is no text: names of images, each with its key, and names of what is left out, by the reason."""
 
-    image_names: list[str] = field(default_factory=list)
+    image_names: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, list[str]] = field(default_factory=dict)
 
     def put(self, given: str) -> None:
         name = image_name(given) or given
         lower = name.lower()
         if lower.endswith(SUFFIXES):
-            self.image_names.append(name)
+            self.image_names[name] = name
             return
         reason = (
             _("This is an archive inside another one or a folder. Unpack it, or import it by itself.")
@@ -227,7 +227,8 @@ def _shard_as_lines(path: Path) -> Iterator[IO[bytes]]:
         for member in archive:
             name, _dot, suffix = member.name.rpartition(".")
             is_json = suffix.lower() == "json"
-            if not member.isfile() or f".{suffix.lower()}" not in SHARD_SUFFIXES or (is_json and name in lines):
+            is_text = member.isfile() and f".{suffix.lower()}" in SHARD_SUFFIXES
+            if not is_text or _is_hidden(PurePosixPath(member.name)) or (is_json and name in lines):
                 continue
             packed = archive.extractfile(member)
             text = packed.read(limits.MAX_LINE_BYTES).decode("utf-8-sig", "replace") if packed else ""

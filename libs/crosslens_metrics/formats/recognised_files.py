@@ -93,15 +93,15 @@ class RecognisedFile:
 
 @dataclass(frozen=True)
 class RecognisedFiles:
-    """What all files are. `image_names` are the names of images that came with them."""
+    """What all files are. `image_names` are the names of images that came with them, each with its key."""
 
     files: list[RecognisedFile]
-    image_names: list[str]
+    image_names: dict[str, str]
 
     @cached_property
     def images(self) -> ImageNames[str]:
-        """The images that came with the files, each by its name there."""
-        return ImageNames({name: name for name in self.image_names})
+        """The keys of the images that came with the files."""
+        return ImageNames(self.image_names)
 
 
 def note_refusal(file: RecognisedFile, refused: FileRefusedError) -> RecognisedFile:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, repeat
 from pathlib import Path
 from typing import IO
 
@@ -48,7 +49,7 @@ def recognise(
     - `after_each`: called after each file.
     """
     answers = GivenAnswers(language, model, kind)
-    image_names: list[str] = []
+    image_names: dict[str, str] = {}
     files: list[RecognisedFile] = []
     sentences: list[tuple[RecognisedFile, FilePart]] = []
     lists: list[ListOfImages] = []
@@ -71,7 +72,7 @@ def recognise(
         except OSError as error:
             found.append(note_refusal(RecognisedFile(str(path)), unreadable(error)))
         put_beside(path, beside, found, said)
-        image_names += beside.image_names
+        image_names |= beside.image_names
         files += found or [note_refusal(RecognisedFile(str(path)), FileRefusedError(_("It has no files.")))]
     for file, part in sentences:
         _put_names_to(file, part, lists, [one.path for one, _part in sentences], answers)
@@ -139,11 +140,20 @@ def _look_into(
 
 
 def _names_in(part: FilePart) -> Iterator[str]:
-    """The names in a list of images, without numbers of captions."""
+    """The names in a list of images, without numbers of captions and blank lines at the end."""
     with part.opened() as file:
-        for line in _lines(file):
-            match = NAME_OF_IMAGE.fullmatch(line)
-            yield match["image"] if match else line
+        lines = list(_lines(file))
+    for line in lines[: _lengths(lines)[0]]:
+        match = NAME_OF_IMAGE.fullmatch(line)
+        yield match["image"] if match else line
+
+
+def _lengths(lines: Iterable[str]) -> tuple[int, int]:
+    """How many lines there are up to the last that is not blank, and in all."""
+    last = number = 0
+    for number, line in enumerate(lines, start=1):
+        last = number if line else last
+    return last, number
 
 
 def _lines(file: IO[bytes]) -> Iterator[str]:
@@ -153,9 +163,12 @@ def _lines(file: IO[bytes]) -> Iterator[str]:
 
 
 def sentence_rows(names: Sequence[str], file: IO[bytes]) -> Rows:
-    """Captions from lines beside the names of their images."""
-    for number, (name, text) in enumerate(zip(names, _lines(file), strict=True), start=1):
-        yield CaptionRow(number, (image_named("image", name),), [GivenCaptions(text if is_text(text) else None)])
+    """Captions from lines beside the names of their images; blank ones at the end may be missing, or too many."""
+    for number, (name, text) in enumerate(zip(names, chain(_lines(file), repeat("")), strict=False), start=1):
+        try:
+            yield CaptionRow(number, (image_named("image", name),), [GivenCaptions(text if is_text(text) else None)])
+        except LineError as error:
+            yield LineError(error.reason, number=number)
 
 
 def _put_names_to(
@@ -167,8 +180,9 @@ def _put_names_to(
 ) -> None:
     """Put the names of the one list that fits to sentences; `sentences` are the paths of all such files."""
     with part.opened() as opened:
-        lines = sum(1 for _line in _lines(opened))
-    fitting = lists_for(file.path, [one for one in lists if len(one.names) == lines], sentences)
+        lines, with_blanks = _lengths(_lines(opened))
+    of_its_length = [one for one in lists if lines <= len(one.names) <= with_blanks]
+    fitting = lists_for(file.path, of_its_length, sentences)
     if len(fitting) != 1:
         file.kind = UNKNOWN_KIND
         reason = (
