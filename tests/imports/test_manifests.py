@@ -17,7 +17,7 @@ import pytest
 from django.core.management import CommandError
 from pyarrow import parquet
 
-from core.images.models import Collection
+from core.images.models import Collection, ImportOutcome, ImportRow
 from research.inference.models import ModelCaption
 from tests.images.image_files import image_file
 from tests.imports.test_import_command import looked_at, run
@@ -130,6 +130,22 @@ def test_captions_name_images_that_come_by_their_files_or_by_the_keys_of_a_manif
     assert (model["images"], model["licences"]) == ({"matched": 1, "unknown": 0}, {"CC BY 4.0": 1})
     run(tmp_path, "--collection", "C")
     assert ModelCaption.objects.get().image.entries.get().key == "hill"
+
+
+@pytest.mark.parametrize("is_alone", [False, True])
+def test_lines_that_the_import_refuses_are_problems_of_the_preview(tmp_path: Path, is_alone: bool) -> None:
+    for number in range(4):
+        (tmp_path / f"b{number}.jpg").write_bytes(image_file(size=(64, 48 + number)))
+    lines = ("b0.jpg,95,3,", "b1.jpg,1,2,ftp:x", ",1,2,", "b3.jpg,1,2,,x", "b2.jpg,1,2,")
+    (tmp_path / "manifest.csv").write_text("\n".join(["file,latitude,longitude,licence_url", *lines]))
+    path = tmp_path / "manifest.csv" if is_alone else tmp_path
+    ([seen], _status) = looked_at(path)
+    run(path, "--collection", "C")
+    refused = ImportRow.objects.filter(outcome=ImportOutcome.REJECTED, reason__startswith="line ")
+    reasons = {reason.partition(" of the manifest: ")[2] for reason in refused.values_list("reason", flat=True)}
+    assert len(reasons) == 4
+    assert sum(one["count"] for one in seen["problems"] if one["kind"] in reasons) == 4
+    assert seen["images"]["matched"] == 1
 
 
 def test_two_manifests_are_refused_by_the_preview_as_by_the_import(tmp_path):

@@ -362,7 +362,7 @@ def test_sentences_get_no_list_that_is_another_files_or_one_of_several(tmp_path:
     assert (first.kind, second.kind) == ("references", "unknown")
     (tmp_path / "a.txt").write_text("b3.jpg\nb4.jpg\n")
     file, *_lists = recognise([tmp_path / name for name in ("test_2017.de", "a.txt", "test_2016.txt")]).files
-    assert next(iter(file.problems)).startswith("Several lists have the names of 2 images")
+    assert next(iter(file.problems)).startswith("Several lists have 2 names")
 
 
 def test_problems_are_counted_by_kind_with_an_example(tmp_path: Path) -> None:

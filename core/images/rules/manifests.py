@@ -78,6 +78,18 @@ def lines_of(
         yield line
 
 
+def faults_in(file: IO[bytes], said: Mapping[str, str] | None = None) -> Iterator[LineError]:
+    """What keeps lines of a manifest from being read, wherever the files that they name are.
+
+    Raises FileRefusedError where it cannot be used as a whole.
+    """
+    for record in manifest_records(file, said):
+        line = read_record(record, partial(_line, record.number))
+        if isinstance(line, LineError):
+            line.number = record.number
+            yield line
+
+
 def _line(number: int, value: Any) -> ManifestLine:
     if not isinstance(value, dict):
         raise LineError(_("This is not a JSON object with a “file”."))

@@ -86,7 +86,7 @@ def _name_by(
             listed = images_named(opened, said)
     except OSError as error:
         raise unreadable(error) from error
-    there = {*beside.image_names}
+    there, images.part = {*beside.image_names}, manifest.part
     left = {*there}
     images.images, beside.image_names = {}, {}
     for names in listed:

@@ -45,11 +45,12 @@ class RecognisedFile:
 
     `languages` counts captions by tag, and `models` those of each model so; `problems` has by reason how many captions
     or lines it is true of, and an example. `layout` is "" and `kind` "unknown" where it was not recognised. `columns`
-    are those of a table, with its `first_rows`. `inside` is the folder or archive that it is in, and `part` opens it.
-    `assumed_language` and `assumed_model` are those of captions that do not say theirs, and `sentences_of` the images
-    of mere sentences. `written_by` is whose captions it stands for, where one file has people's and models': it is
-    then two. `differing` are the places of which a model has several captions, so that none can be taken.
-    `comparisons` has for judgements the two models, the language, and how many judgements, images and raters there are.
+    are those of a table, with its `first_rows`. `inside` is the folder or archive that it is in, and `part` opens it,
+    or the manifest of its images. `assumed_language` and `assumed_model` are those of captions that do not say theirs,
+    and `sentences_of` the images of mere sentences. `written_by` is whose captions it stands for, where one file has
+    people's and models': it is then two. `differing` are the places of which a model has several captions, so that none
+    can be taken. `comparisons` has for judgements the two models, the language, and how many judgements, images and
+    raters there are.
     """
 
     path: str

@@ -186,7 +186,10 @@ def _put_names_to(
     if len(fitting) != 1:
         file.kind = UNKNOWN_KIND
         reason = (
-            _("Several lists have the names of %(lines)s images: %(lists)s. Give the list the name of its sentences.")
+            _(
+                "Several lists have %(lines)s names, as many as the file has sentences: %(lists)s. Rename the right "
+                "one after the file, or leave the others out."
+            )
             if fitting
             else _("It has %(lines)s sentences, and the lists of images have %(there)s names.")
             if lists

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +15,7 @@ from django.utils.translation import gettext as _
 from annotation.services.caption_imports import languages_taken
 from core.images.models import Collection
 from core.images.permissions import collections_in, may_change
+from core.images.rules.manifests import faults_in
 from core.languages.models import Language
 from core.languages.rules.registry import ENGLISH
 from core.people.models import Project, Role, User
@@ -165,6 +167,8 @@ def preview(
                 file.kind = UNKNOWN_KIND
                 if not file.problems:
                     file.add_problem(str(refused), file.path)
+        elif file.kind == FileKind.IMAGES and file.part:
+            _check_manifest(file, wish.said)
         if kind and _takes_kind(file, wish):
             file.kind = kind
         if wish.project or wish.collection:
@@ -204,6 +208,16 @@ def _look_into(file: RecognisedFile, wish: ImportWish, seen: RecognisedFiles) ->
         )
     else:
         candidates.look_through(file, needs_licence=not wish.allows_no_licence)
+
+
+def _check_manifest(images: RecognisedFile, said: Mapping[str, str]) -> None:
+    """Say what is wrong with lines of the manifest of images; these are not imported."""
+    assert images.part is not None
+    known = {*images.problems}
+    with suppress(FileRefusedError, OSError), images.part.opened() as opened:
+        for fault in (one for one in faults_in(opened, said) if one.reason not in known):
+            where = _("line %(number)s of the manifest") % {"number": fault.number}
+            images.add_problem(fault.reason, f"{where}: {fault.name}" if fault.name else where)
 
 
 def _folder_of_items(path: Path) -> str:
