@@ -226,6 +226,9 @@ def test_tables_of_other_programs(tmp_path: Path) -> None:
     ((reason, (count, _example)),) = file.problems.items()
     assert (reason.partition(".")[0], count) == ("The images inside the Parquet file are not imported", 2)
 
+    parquet.write_table(pyarrow.table({"image": images, "label": [0, 1]}), tmp_path / "l.parquet")
+    assert "The images inside the Parquet file are not imported" in next(iter(only(tmp_path / "l.parquet").problems))
+
     names_only = [{"bytes": None, "path": image["path"]} for image in images]
     kind = pyarrow.struct({"bytes": pyarrow.binary(), "path": pyarrow.string()})
     columns = {"image": pyarrow.array(names_only, kind), "caption": [TWO, ["x"]]}

@@ -31,7 +31,7 @@ from crosslens_metrics.formats.object_rows import (
     whole_as_record,
 )
 from crosslens_metrics.formats.parts import is_archive_of_arrays
-from crosslens_metrics.formats.problems import LayoutError, LineError
+from crosslens_metrics.formats.problems import LayoutError, LeftOutError, LineError
 from crosslens_metrics.formats.records import (
     LineRecord,
     StrictDecoder,
@@ -210,7 +210,8 @@ def _of_records(
         )
     if names & {"file", "file_name"} and not mine:
         return FileLayout(FileKind.IMAGES, _("manifest of images"), rows, **shown)
-    raise _unknown_columns(objects)
+    inside = read(file) if form == "Parquet" else iter(())
+    raise _unknown_columns(objects, [one.reason for one in inside if isinstance(one, LeftOutError)])
 
 
 def _of_other_table(
@@ -278,14 +279,15 @@ def _first_rows(objects: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], 
     )
 
 
-def _unknown_columns(objects: Sequence[Mapping[str, Any]]) -> LayoutError:
+def _unknown_columns(objects: Sequence[Mapping[str, Any]], left_out: Sequence[str]) -> LayoutError:
     columns = tuple(map(printable, objects[0]))
     named = ", ".join(f"“{name}”" for name in columns if name)[:300]
     reason = _(
         "It has %(columns)s. Call the column with the names of the images “image”, and the one with the captions "
         "“caption”."
     )
-    return LayoutError(reason % {"columns": named}, columns=columns, first_rows=_first_rows(objects))
+    text = " ".join([reason % {"columns": named}, *left_out])
+    return LayoutError(text, columns=columns, first_rows=_first_rows(objects))
 
 
 # One object around all
