@@ -82,9 +82,8 @@ class TestCaptions:
 
     def test_who_is_paused_does_not_read_what_a_batch_would_be(self, project: Project, round: Round, ann: User):
         rates(project, all_="12 EUR")
-        AnnotatorStatus.objects.create(
-            project=project, language=round.language, person=ann, state=AnnotatorState.PAUSED, by=project.created_by, at=NOW
-        )
+        about = {"project": project, "language": round.language, "person": ann, "by": project.created_by}
+        AnnotatorStatus.objects.create(state=AnnotatorState.PAUSED, at=NOW, **about)
         seen = seen_on(client_of(ann), "annotation:work-show")
         assert "Before you can start:" in seen
         assert "A whole batch" not in seen
