@@ -1,4 +1,4 @@
-"""`{{ value|number }}`, which may be over 999, and `{{ amount|money:currency }}`, as the language of the page has them."""
+"""`{{ value|number }}`, which may be over 999, and `{{ amount|money:currency }}`, in the language of the page."""
 
 from __future__ import annotations
 
