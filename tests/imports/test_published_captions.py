@@ -104,24 +104,6 @@ def label_studio(captions: Captions) -> str:
     return json.dumps([task(*one) for one in captions.items()])
 
 
-def potato(captions: Captions) -> str:
-    return lines(
-        {"id": number, "displayed_text": f"<img src='i/{key}.jpg'>", "label_annotations": {"c": {"text_box": text}}}
-        for number, (key, text) in enumerate(pairs(captions))
-    )
-
-
-def pearmut(captions: Captions) -> str:
-    return lines(
-        {
-            "annotation": [],
-            "user_id": "u",
-            "item": [{"src": f"<img src='https://example.org/{key}.jpg'>", "tgt": dict(zip("AB", texts, strict=True))}],
-        }
-        for key, texts in captions.items()
-    )
-
-
 TEXTS: Mapping[str, Callable[[Captions], str]] = {
     "coco.json": coco,
     "karpathy.json": karpathy,
@@ -140,9 +122,6 @@ TEXTS: Mapping[str, Callable[[Captions], str]] = {
     "list.json": lambda said: json.dumps([{"image": key, "caption": text} for key, text in pairs(said)]),
     "lines.jsonl": lambda said: lines({"image": key, "captions": of} for key, of in said.items()),
     "label_studio.json": label_studio,
-    "doccano.jsonl": lambda said: lines({"id": 1, "filename": f"{key}.jpg", "label": of} for key, of in said.items()),
-    "potato.jsonl": potato,
-    "pearmut.jsonl": pearmut,
 }
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from crosslens_metrics.formats.caption_rows import (
+    CAPTION,
     FIELDS,
     IMAGE,
     LANGUAGE,
@@ -16,6 +18,7 @@ from crosslens_metrics.formats.caption_rows import (
     GivenCaptions,
     RowReader,
     image_named,
+    language_of_column,
 )
 from crosslens_metrics.formats.names import SUFFIXES
 from crosslens_metrics.formats.problems import LayoutError, LeftOutError, LineError
@@ -45,6 +48,7 @@ def tool_of(objects: Sequence[Mapping[str, Any]]) -> AnnotationTool | None:
     Raises LayoutError where the tool is known, and wrote no captions.
     """
     value = objects[0]
+    refuse_campaign(value)
     if {"annotation_id", "lead_time"} <= value.keys():
         if any("rectanglelabels" in str(of) for one in objects for of in one.values()):
             raise LayoutError(_without_captions(LABEL_STUDIO, _("bounding boxes")), LABEL_STUDIO)
@@ -52,10 +56,12 @@ def tool_of(objects: Sequence[Mapping[str, Any]]) -> AnnotationTool | None:
     if _is_task(value):
         _refuse_label_studio(objects)
         return AnnotationTool(LABEL_STUDIO, _label_studio_rows)
-    if "label_annotations" in value or any(":::" in str(name) for name in value):
-        if not any(_potato_texts(one) for one in objects):
+    if _is_of_potato(value):
+        schemes = {scheme for one in objects for scheme, _language, _text in _potato_texts(one)}
+        if not schemes:
             raise LayoutError(_without_captions(POTATO, _("choices and marks")), POTATO)
-        return AnnotationTool(POTATO, _potato_rows)
+        meant = next((name for name in FIELDS[CAPTION] if name in schemes), "")
+        return AnnotationTool(POTATO, partial(_potato_rows, meant))
     if "annotation" in value and "item" in value and "user_id" in value:
         if not any(_shown_images(one) for one in objects):
             raise LayoutError(_without_captions(PEARMUT, _("scores of translations")), PEARMUT)
@@ -74,15 +80,15 @@ def is_entry(value: Mapping[str, Any]) -> bool:
     """Whether an object is one line or entry of a tool's export, and not all of it."""
     is_of_doccano = "label" in value and not value.keys().isdisjoint({"text", "filename"})
     is_of_pearmut = value.keys() >= {"annotation", "item", "user_id"}
-    return _is_task(value) or is_of_pearmut or is_of_doccano or "label_annotations" in value
+    return _is_task(value) or is_of_pearmut or is_of_doccano or _is_of_potato(value)
 
 
 def _is_task(value: Mapping[str, Any]) -> bool:
     return isinstance(value.get("data"), dict) and bool(value.keys() & {"annotations", "completions", "predictions"})
 
 
-def refuse_object(members: Mapping[str, Any]) -> None:
-    """Refuse what is one object around all of a tool's settings."""
+def refuse_campaign(members: Mapping[str, Any]) -> None:
+    """Refuse what Pearmut was given to do, alone or in a list of campaigns."""
     if {"campaign_id", "info", "data"} <= members.keys():
         raise LayoutError(_("This is a campaign of Pearmut, not its results. Give the file of its outputs."), PEARMUT)
 
@@ -182,47 +188,68 @@ def _doccano_rows(number: int, value: Any) -> list[CaptionRow]:
     labels = value.get("label") if isinstance(value, dict) else None
     if not isinstance(labels, list) or "filename" not in value:
         raise LineError(_("This is not a line with “filename” and “label”."))
-    return [CaptionRow(number, _image(value["filename"]), [GivenCaptions(labels)])]
+    # Each person's file lists all images, also those that are left for others.
+    return [CaptionRow(number, _image(value["filename"]), [GivenCaptions(labels)])] if labels else []
 
 
-def _potato_texts(value: Mapping[str, Any]) -> list[str]:
-    """What somebody typed, of all that is annotated."""
-    given = value.get("label_annotations")
-    schemes = given.values() if isinstance(given, dict) else ()
-    cells = [cell for scheme in schemes if isinstance(scheme, dict) for cell in scheme.items()]
-    cells += [(name.partition(":::")[2], cell) for name, cell in value.items() if ":::" in name]
-    return [text for name, text in cells if name.startswith("text") and isinstance(text, str) and text.strip()]
+def _is_of_potato(value: Mapping[str, Any]) -> bool:
+    """Whether it has “label_annotations” or columns SCHEME:::LABEL of version 1, or “labels” or SCHEME.LABEL of 2."""
+    has_labels = isinstance(value.get("labels"), dict) or any("." in str(name) for name in value)
+    is_second = {"instance_id", "user_id"} <= value.keys() and has_labels
+    return is_second or "label_annotations" in value or any(":::" in str(name) for name in value)
 
 
-def _potato_rows(number: int, value: Any) -> list[CaptionRow]:
+def _potato_texts(value: Mapping[str, Any]) -> list[tuple[str, str | None, str]]:
+    """What somebody typed, of all that is annotated, with its scheme and the language that its box is named after."""
+    given = value.get("label_annotations", value.get("labels"))
+    schemes = given.items() if isinstance(given, dict) else ()
+    cells = [
+        (f"{name}.{label}", of) for name, labels in schemes if isinstance(labels, dict) for label, of in labels.items()
+    ]
+    cells += [(str(name).replace(":::", "."), of) for name, of in value.items()]
+    texts = [(*name.rpartition("."), name, of) for name, of in cells if isinstance(of, str) and of.strip()]
+    return [
+        (scheme, language or None, text)
+        for scheme, sign, label, name, text in texts
+        if (language := language_of_column(name) if sign else "") or (sign and label.startswith("text"))
+    ]
+
+
+def _potato_rows(meant: str, number: int, value: Any) -> list[CaptionRow]:
+    """The row of a line, of the scheme that is meant, or of all."""
     if not isinstance(value, dict):
         raise LineError(_("This is not a JSON object with “image” and “caption”."))
     shown = value.get("displayed_text")
     tag = IMAGE_TAG.search(shown) if isinstance(shown, str) else None
     identifier = value.get("instance_id", value.get("id"))
     names = _image(tag[1] if tag else identifier if identifier is not None else shown)
-    texts = _potato_texts(value)
-    if not texts:
+    captions = [GivenCaptions(text, tag) for scheme, tag, text in _potato_texts(value) if not meant or scheme == meant]
+    if not captions:
         raise LineError(_("There is no caption."), names[0])
-    return [CaptionRow(number, names, [GivenCaptions(texts)])]
+    return [CaptionRow(number, names, captions)]
 
 
 def _shown_images(value: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """The address of the image of each item that has one, and its texts by model."""
+    """The address of the image of each item that has one, and the item."""
     items = value.get("item")
-    found = []
+    found: list[tuple[str, Mapping[str, Any]]] = []
     for item in items if isinstance(items, list) else [items]:
         if isinstance(item, dict) and isinstance(item.get("tgt"), dict):
             tag = IMAGE_TAG.search(str(item.get("src")))
-            found += [(tag[1], item["tgt"])] if tag else []
+            found += [(tag[1], item)] if tag else []
     return found
 
 
 def _pearmut_rows(number: int, value: Any) -> list[CaptionRow | LineError]:
+    """A row for each image; an item may say the language of its texts, as Pearmut keeps what it does not know."""
     shown = _shown_images(value) if isinstance(value, dict) else []
     rows: list[CaptionRow | LineError] = [
-        CaptionRow(number, _image(address), [GivenCaptions(text, model=str(model)) for model, text in texts.items()])
-        for address, texts in shown
+        CaptionRow(
+            number,
+            _image(address),
+            [GivenCaptions(text, item.get("language") or None, str(model)) for model, text in item["tgt"].items()],
+        )
+        for address, item in shown
     ]
     if shown and (scores := _scores_in(value)):
         reason = _(

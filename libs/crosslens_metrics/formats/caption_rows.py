@@ -139,7 +139,7 @@ class RowReader:
         images, captions = known(IMAGE), known(CAPTION)
         if not {"caption", "captions"} <= set(map(folded_column, captions)):
             captions = captions[:1]
-        by_language = {} if captions else {name: tag for name in names if (tag := _language_of_column(name))}
+        by_language = {} if captions else {name: tag for name in names if (tag := language_of_column(name))}
         if by_language and images and INDONESIAN in alike:
             # Beside columns of other languages it is one too; `row` leaves out numbers.
             by_language[alike[INDONESIAN]] = INDONESIAN
@@ -154,7 +154,7 @@ def folded_column(name: str) -> str:
     return "_".join(name.lower().split())
 
 
-def _language_of_column(name: str) -> str:
+def language_of_column(name: str) -> str:
     """The language whose captions the column holds, going by its name; "" if it does not say."""
     bare = name.strip()
     if match := IN_LANGUAGE.fullmatch(bare):

@@ -313,14 +313,14 @@ def _of_object(file: IO[bytes]) -> FileLayout:
         raise LayoutError(_("The entries under “annotations” have no “caption”."), "COCO")
     if isinstance(first.get(IMAGES), dict):
         raise LayoutError(_("This is a COCO list of images without captions."), "COCO")
-    annotation_tools.refuse_object(first)
+    annotation_tools.refuse_campaign(first)
     if not first:
         raise LayoutError(_("There is nothing in the file to import."))
     if _is_line({name: value for name, value in first.items() if name not in are_lists}):
         return _of_records(whole_as_record, file, "JSON", None)
     lists = [name for name, value in first.items() if name in are_lists and isinstance(value, dict) and _is_line(value)]
-    if len(lists) == 1:
-        return _of_records(partial(member_records, lists[0]), file, "JSON", None)
+    if len(lists) == 1 or (lists and all(annotation_tools.is_entry(first[name]) for name in lists)):
+        return _of_records(partial(member_records, lists[0] if len(lists) == 1 else None), file, "JSON", None)
     texts = [pair for pair in first.items() if isinstance(pair[1], str)]
     are_captions = 2 * sum(name in are_lists or _may_be_caption(name, text) for name, text in texts) >= len(texts)
     if are_captions and len(texts) + sum(map(_by_language, first.values())) == len(first):

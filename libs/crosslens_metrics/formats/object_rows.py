@@ -51,8 +51,9 @@ def whole_as_record(file: IO[bytes]) -> Records:
     yield LineRecord(1, value)
 
 
-def member_records(member: str, file: IO[bytes]) -> Records:
-    return (record for name, record in json_members(file) if name == member)
+def member_records(member: str | None, file: IO[bytes]) -> Records:
+    """The items of one list of an object, or of all."""
+    return (record for name, record in json_members(file) if member in (None, name))
 
 
 def karpathy_rows(file: IO[bytes]) -> Rows:
