@@ -17,6 +17,7 @@ from crosslens_metrics.formats.recognised_files import (
     CAPTIONS_BY_PEOPLE,
     MODEL_CAPTIONS,
     REFERENCES,
+    UNKNOWN_KIND,
     UNKNOWN_LANGUAGE,
     CaptionPlace,
     GivenAnswers,
@@ -128,6 +129,8 @@ class _CountedCaptions:
             count = len(self.others) + sum(map(len, self.others.values()))
             file.add_problem(differing_captions(), self.example, count)
         if not file.languages:
+            # Of several people's files, that of somebody who wrote nothing is left out.
+            file.kind = file.kind if file.problems else UNKNOWN_KIND
             file.add_problem(_("The file has no captions."), file.path)
         elif file.languages[UNKNOWN_LANGUAGE]:
             reason = _("The file does not say which language its captions are in. Say which it is.")
