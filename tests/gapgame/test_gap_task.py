@@ -105,10 +105,10 @@ def test_the_same_seed_gives_the_same_bytes_and_another_does_not(tmp_path: Path)
 def test_a_folder_of_multisubs_is_a_corpus_whose_splits_may_be_numbers(tmp_path: Path) -> None:
     source = tmp_path / "monolingual"
     source.mkdir()
-    sentences = "".join(f"s{number}\tA cat sat number {number} .\n" for number in range(9))
+    sentences = "".join(f"0068646#{number}\tA cat sat number {number} .\n" for number in range(9))
     (source / "en.sents.tok").write_text(sentences)
-    (source / "en.fragments").write_text("".join(f"s{number}\t1\t2\tNN\tcat\tcat\tNN\n" for number in range(9)))
-    rows = [f"s{number}\tcat\t{'intersect_4' if number % 2 else 4}\tbn:1n\ta,b,c\n" for number in range(9)]
+    (source / "en.fragments").write_text("".join(f"0068646#{number}\t1\t2\tNN\tcat\tcat\tNN\n" for number in range(9)))
+    rows = [f"0068646#{number}\tcat\t{'intersect_4' if number % 2 else 4}\tbn:1n\ta,b,c\n" for number in range(9)]
     (source / "en.items.tsv").write_text("".join(rows))
     output_of("build_gap_task", source, tmp_path / "task", "--valid", 2, "--test", 2)
     gold = [line for part in ("valid", "test") for line in objects(tmp_path / "task" / f"{part}.gold.jsonl")]
