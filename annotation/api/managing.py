@@ -22,14 +22,18 @@ from rest_framework.response import Response
 from annotation.api import shapes
 from annotation.api.refusals import check_no_assigned_images
 from annotation.formats.quality import as_json, fresh_table
+from annotation.forms.checks import CheckForm
 from annotation.models import Caption, Feedback, Rating, Round, RoundKind, RoundState, Verdict
 from annotation.selectors import overview
+from annotation.selectors.checks import CheckFilters, authors_of, captions_asked_for
 from annotation.selectors.quality import APPENDIX_COUNTS
 from annotation.selectors.statistics import LanguageStatistics, filtered_statistics, live_statistics
 from core.allocation.models import AssignmentState
 from core.languages.models import Language
+from core.people.api.forms import form_parameters
 from core.people.api.operations import ApiOperations
 from core.people.api.pagination import ListPart, many_shown, page
+from core.people.api.pseudonyms import person_called
 from core.people.api.requested import asked_language
 from core.people.api.views import person_asking
 from core.people.models import Project, Role
@@ -46,6 +50,12 @@ OF_ROUNDS = [
         description="Only this round, by its ID.",
     ),
 ]
+OF_CHECKS = form_parameters(
+    CheckForm,
+    omit=("round",),
+    annotator="Only captions by this person, by their pseudonym.",
+    apart="Only captions about which people gave ratings two levels apart: of the English caption, or of the caption.",
+)
 
 
 @api.get("languages", "The languages of a project", shapes.LanguagesSerializer)
@@ -86,13 +96,18 @@ def progress_show(request: Request, slug: str) -> Response:
     "The captions that people wrote",
     "CaptionPage",
     shapes.CaptionSerializer,
-    description="All captions, including those that do not count: see state.",
-    parameters=OF_ROUNDS,
+    description="All captions, including those that do not count: see state. With a filter besides language and round: "
+    "those of them that are written here and that the page Check shows.",
+    parameters=[*OF_ROUNDS, *OF_CHECKS],
 )
 def caption_list(request: Request, slug: str) -> Response:
     project = with_words(request, slug)
-    captions = Caption.objects.select_related("round", "guidelines")
-    parts = parts_of(captions, rounds_of(request, project))
+    rounds = rounds_of(request, project)
+    parts = parts_of(Caption.objects.all(), rounds)
+    if asked := _asked_of_captions(request, project, rounds):
+        to_check = rounds.exclude(kind=RoundKind.VERIFICATION).order_by("pk")
+        parts = (ListPart(one.pk, captions_asked_for(CheckFilters(round=one, **asked))) for one in to_check)
+    parts = (ListPart(part.key, part.rows.select_related("round", "guidelines")) for part in parts)
     return page(request, parts, order=["image_id", "pk"], show=shown_by(project, shapes.CaptionSerializer))
 
 
@@ -135,6 +150,15 @@ def feedback_list(request: Request, slug: str) -> Response:
     project = with_words(request, slug, Role.MANAGER)
     said = Feedback.objects.filter(project=project).select_related("by")
     return page(request, [ListPart(0, said)], order=["pk"], show=shown_by(project, shapes.FeedbackSerializer))
+
+
+def _asked_of_captions(request: Request, project: Project, rounds: QuerySet[Round]) -> dict[str, Any]:
+    """Return the filters of the page Check that were sent, besides the round."""
+    sent = {one.name: value for one in OF_CHECKS if (value := request.query_params.get(one.name))}
+    asked: dict[str, Any] = {name: sent[name] for name in ("rated", "verdict", "apart") if name in sent}
+    if "annotator" in sent:
+        asked["annotator"] = person_called(sent["annotator"], project, authors_of(rounds))
+    return asked | ({"is_unchecked": True} if "unchecked" in sent else {})
 
 
 def readable_project(request: Request, slug: str) -> Project:

@@ -94,10 +94,10 @@ def rounds_to_check(project: Project, language: Language) -> list[Round]:
     return list(rounds.exclude(kind=RoundKind.VERIFICATION).filter(written).order_by("-pk"))
 
 
-def authors_of(rounds: Iterable[Round]) -> list[User]:
-    """List the authors of a round from the tallies, without reading captions."""
+def authors_of(rounds: Iterable[Round]) -> QuerySet[User]:
+    """List the authors of rounds from the tallies, without reading captions."""
     people = Tally.objects.filter(round__in=list(rounds)).values("person")
-    return list(User.objects.filter(pk__in=people).order_by("username"))
+    return User.objects.filter(pk__in=people).order_by("username")
 
 
 def check_page(asked: CheckFilters, viewer: User, *, after: int = 0, before: int = 0) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def check_page(asked: CheckFilters, viewer: User, *, after: int = 0, before: int
 
     `after` and `before` are the cursors to the next and previous page; 0 if there is none.
     """
-    captions = _asked_for(asked).order_by("-image" if before else "image")
+    captions = captions_asked_for(asked).order_by("-image" if before else "image")
     captions = captions.filter(image__lt=before) if before else captions.filter(image__gt=after)
     images = list(captions.values_list("image", flat=True).distinct()[: IMAGES_AT_ONCE + 1])
     has_more = len(images) > IMAGES_AT_ONCE
@@ -151,7 +151,7 @@ def _to_read(captions: QuerySet[Caption]) -> QuerySet[Caption]:
     return captions.select_related("image", "item", "round", "gloss__translator").prefetch_related(verdicts)
 
 
-def _asked_for(asked: CheckFilters) -> QuerySet[Caption]:
+def captions_asked_for(asked: CheckFilters) -> QuerySet[Caption]:
     captions = _of_round(asked.round)
     if asked.apart == RatingsApart.RATINGS:
         # Anybody may be the other reviewer, so this comes before the other filters.
@@ -197,7 +197,7 @@ def _with_all_it_needs(captions: QuerySet[Caption]) -> QuerySet[Caption]:
 
 def _shown(asked: CheckFilters, images: Sequence[int], viewer: User) -> list[dict[str, Any]]:
     captions = _with_all_it_needs(_of_round(asked.round).filter(image__in=images))
-    wanted = set(_asked_for(asked).filter(image__in=images).values_list("pk", flat=True))
+    wanted = set(captions_asked_for(asked).filter(image__in=images).values_list("pk", flat=True))
     rows: dict[Image, list[CheckedCaption]] = defaultdict(list)
     for row in _rows(list(captions.order_by("image", "author__username")), asked.round, viewer, asked=wanted):
         rows[row.caption.image].append(row)

@@ -52,6 +52,22 @@ def test_an_image_is_changed_once_and_not_over_what_somebody_else_has_changed(zo
     assert AttributionChange.objects.count() == 1
 
 
+def test_images_are_found_by_the_filters_of_the_page(zoo, mia):
+    where = address("collection-images", zoo.slug)
+    first, second, third = (entry.image for entry in zoo.entries.select_related("image"))
+    Image.objects.filter(pk=first.pk).update(author="Ada Lovelace", licence="CC0-1.0")
+
+    def found(**asked: str) -> list[str]:
+        return [one["id"] for one in mia.all_of(where, limit="1", **asked)]
+
+    assert found(find="lovelace ada") == found(licence="is:CC0-1.0") == [str(first.public_id)]
+    assert found(captions="missing") == found(place="unknown") == [str(one.public_id) for one in (first, second, third)]
+    assert found(**{"import": "7"}) == []
+    wrong = mia.get(where, licence="CC").json()["errors"]
+    assert "no-author" in wrong["licence"][-1]
+    assert list(mia.get(where, place="Italy").json()["errors"]) == ["place"]
+
+
 def test_many_images_are_changed_after_it_was_said_how_many(zoo, mia):
     where, sent = address("images-edit", zoo.slug), {"author": "Ada", "which": "all"}
     assert mia.post(where, **sent).json() == {"changed": 0, "changing": 3, "refused": 0, "unchanged": 0}

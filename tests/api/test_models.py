@@ -77,6 +77,17 @@ def test_a_caption_is_switched_off_for_a_reason(seeded, mia, blip):
     assert mia.patch(where, is_off=False).json() == first
 
 
+def test_captions_of_a_model_are_found_by_the_filters_of_the_gallery(seeded, mia, blip):
+    where = address("model-caption-list", blip.pk)
+    here, other = mia.all_of(where)
+    entry = blip.captions.get(pk=here["id"]).image.entries.get()
+    assert mia.all_of(where, collection=entry.collection.slug, key=entry.key[1:].upper()) == [here]
+    assert mia.all_of(where, collection=seeded.main.collection.slug) == []
+    mia.patch(address("model-caption-switch", other["id"]), is_off=True, reason="Not lions.")
+    assert [one["id"] for one in mia.all_of(where, show="off")] == [other["id"]]
+    assert entry.collection.slug in mia.get(where, collection="none").json()["errors"]["collection"][0]
+
+
 def test_captions_of_images_that_are_assigned_to_somebody_are_not_sent_to_them(seeded):
     assigned = {item.image for item in seeded.writing.items.all()}
     model = make_captioner(next(iter(assigned)).collections.get(), name="git", text="Lions.")
@@ -119,3 +130,7 @@ def test_what_a_run_would_do_is_said_before_it_is_started(seeded, mia, blip):
     assert not Run.objects.exists()
     started = mia.post(address("run-list"), **sent).json()
     assert (started["total"], started["already"]) == (4, 2)
+    runs, another = address("run-list"), seeded.main.captioners.get()
+    assert [one["id"] for one in mia.all_of(runs, model=blip.pk)] == [started["id"]]
+    assert mia.all_of(runs, model=another.pk) == []
+    assert str(blip.pk) in mia.get(runs, model="x").json()["errors"]["model"][0]

@@ -8,9 +8,12 @@ import shutil
 from typing import Any
 
 import pytest
+from django.urls import reverse
+from django.utils import timezone
 
-from annotation.models import Caption, Release, Round
+from annotation.models import Caption, Rating, Release, Round
 from annotation.services import figures
+from annotation.services.feedback import check_level
 from core.images.models import Collection
 from core.jobs.models import JobState
 from core.people.models import AuditEntry, Membership, Project, Role, User
@@ -19,6 +22,7 @@ from research.selection.models import PlaceLevelChoice
 from tests.annotation.submitting import caption_from_file, make_captions, take
 from tests.api.seeded import WRITTEN, Program, Seeded, make_failed_release, make_seeded
 from tests.api.test_work import address, code
+from tests.clients import client_of
 from tests.exported import export_address
 from tests.factories import NOW, make_annotator, make_collection, make_project, make_round, make_user
 from tests.selection.placing import choose, place
@@ -186,6 +190,22 @@ def test_a_query_that_makes_no_sense_is_refused_by_name(mia):
         refused = mia.get(address("caption-list", "lions"), **{name: value})
         assert code(refused) == (422, "invalid")
         assert set(refused.json()["errors"]) == {name}
+
+
+@pytest.mark.parametrize("shown", [{"rated": "GOOD"}, {"rated": "BAD"}, {"apart": "ratings"}, {"unchecked": "yes"}])
+def test_captions_are_found_by_the_filters_of_the_page_check(seeded, mia, shown):
+    item = seeded.submitted.items.order_by("position")[0]
+    type(item).objects.filter(pk=item.pk).update(rating="BAD")
+    check_level(caption_id=item.caption.pk, level=Rating.GOOD, by=seeded.manager, now=timezone.now())
+    where, asked = address("caption-list", "lions"), {**shown, "round": seeded.main.pk}
+    page = client_of(seeded.manager).get(reverse("annotation:check-show", args=["lions", "de"]), asked).context["page"]
+    expected = {row.caption.pk for shown in page["images"] for row in shown["rows"] if row.is_asked}
+    assert {one["id"] for one in mia.all_of(where, limit=2, **asked)} == expected
+    name = pseudonym(seeded.project, seeded.ann.pk)
+    hers = set(Caption.objects.filter(author=seeded.ann).values_list("pk", flat=True))
+    assert {one["id"] for one in mia.all_of(where, annotator=name, **asked)} == expected & hers
+    assert code(mia.get(where, annotator="nobody", **asked)) == (404, "not-found")
+    assert "GOOD" in mia.get(where, verdict="good").json()["errors"]["verdict"][0]
 
 
 def test_a_list_has_nothing_of_another_project(seeded, mia):

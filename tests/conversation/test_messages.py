@@ -30,6 +30,7 @@ from office.dashboard.models import Notice, NoticeKind
 from office.dashboard.services.emails import compose, queue_notices
 from sxs_eval.services import judging
 from tests.annotation.submitting import submit_captions, take
+from tests.api.seeded import Program
 from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_comparison, make_player, make_round, make_season
 
@@ -62,6 +63,18 @@ def asking() -> Asking:
 
 def said(client: Client, address: str) -> str:
     return client.get(address).content.decode()
+
+
+def test_programs_read_the_inbox_of_one_language(asking: Asking) -> None:
+    asking.ask_about_an_image("Is this a lion?")
+    asking.client.post(f"/report/captions/{asking.batch.pk}/2/", {"reason": "broken"})
+    mia, inbox = Program(asking.project.created_by), f"/api/v1{asking.inbox}"
+    for kind in ("threads", "images"):
+        assert len(mia.all_of(f"{inbox}{kind}/", language="DE")) == len(mia.all_of(f"{inbox}{kind}/")) == 1
+        assert mia.get(f"{inbox}{kind}/", language="fr").json()["errors"] == {"language": ["Valid values: de."]}
+    ThreadMessage.objects.update(language="fr")
+    assert mia.all_of(f"{inbox}threads/", language="de") == []
+    assert len(mia.all_of(f"{inbox}threads/", language="fr")) == 1
 
 
 def test_a_question_is_answered_and_the_reply_counted_until_it_is_confirmed(asking: Asking) -> None:

@@ -49,6 +49,20 @@ def test_a_program_starts_a_selection_and_reads_its_images(project, collection, 
     assert [one["number"] for one in mia.get(LIST).json()["results"]] == [1]
 
 
+def test_a_program_reads_the_images_of_one_language_and_level(project, collection):
+    make_selection(project, collection, languages=["fr", "de"], per_language=2)
+    mia, where = Program(project.created_by), f"{LIST}1/images/"
+    both = mia.all_of(where)
+    for language in ("fr", "de"):
+        assert mia.all_of(where, language=language.upper()) == [one for one in both if one["language"] == language]
+    levels = {one["level"] for one in both}
+    assert {name: mia.all_of(where, level=name) for name in levels} == {
+        name: [one for one in both if one["level"] == name] for name in levels
+    }
+    assert mia.get(where, language="it").json()["errors"] == {"language": ["Valid values: de, fr."]}
+    assert "region" in mia.get(where, level="town").json()["errors"]["level"][0]
+
+
 def test_a_program_confirms_a_selection_once(project, collection):
     make_selection(project, collection, languages=["fr"])
     mia = Program(project.created_by)

@@ -16,11 +16,11 @@ from core.conversation import services
 from core.conversation.forms.inbox import SavedAnswerForm
 from core.conversation.models import ManagerThread, SavedAnswer, ThreadMessage
 from core.conversation.permissions import inbox_of, project_asked, saved_answer_for, thread_for
-from core.conversation.selectors import messages_for, own_messages, threads_of
+from core.conversation.selectors import languages_of, messages_for, own_messages, threads_of
 from core.people.api.forms import form_shape
 from core.people.api.operations import ApiOperations
 from core.people.api.pagination import ListPart, many_shown, page
-from core.people.api.requested import check_form, validated_data
+from core.people.api.requested import asked_language, check_form, validated_data
 from core.people.api.views import person_asking
 from core.people.models import Project, User
 from core.people.rules.pseudonyms import pseudonym
@@ -119,11 +119,14 @@ def replies_confirm(request: Request, slug: str) -> Response:
     "What people asked the managers of a project",
     "ThreadPage",
     ThreadSerializer,
-    parameters=[OpenApiParameter("answered", str, enum=["yes"], description="Those that need no answer.")],
+    parameters=[
+        OpenApiParameter("answered", str, enum=["yes"], description="Those that need no answer."),
+        OpenApiParameter("language", str, description="Only those about this language, by its tag, in any spelling."),
+    ],
 )
 def thread_list(request: Request, slug: str) -> Response:
     project = inbox_of(request.user, slug)
-    rows = threads_of(project, is_waiting=request.query_params.get("answered") != "yes")
+    rows = threads_of(project, **asked_of_inbox(request, project))
     show = partial(_shown, project, person_asking(request))
     return page(request, [ListPart(0, rows)], order=["pk"], show=show)
 
@@ -140,6 +143,12 @@ def thread_answer(request: Request, slug: str, thread_id: int) -> Response:
 def thread_resolve(request: Request, slug: str, thread_id: int) -> Response:
     services.resolve_thread(thread_id=thread_for(request.user, slug, thread_id).pk)
     return Response(status=204)
+
+
+def asked_of_inbox(request: Request, project: Project) -> dict[str, Any]:
+    """Return the filters of the page. Raises rest_framework.serializers.ValidationError."""
+    language = asked_language(request, (one.tag for one in languages_of(project)))
+    return {"is_waiting": request.query_params.get("answered") != "yes", "language": language or ""}
 
 
 def _shown(project: Project, reader: User, threads: Sequence[ManagerThread]) -> Any:

@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.conversation import services
+from core.conversation.api.messages import asked_of_inbox
 from core.conversation.models import ImageReport, ReportedImage, ReportedState
 from core.conversation.permissions import inbox_of, item_for, reported_image_for
 from core.conversation.rules import ReportReason
@@ -102,12 +103,14 @@ def report_send(request: Request, kind: str, batch_id: UUID, position: int) -> R
     "Images that people reported",
     "ReportedImagePage",
     ReportedImageSerializer,
-    parameters=[OpenApiParameter("answered", str, enum=["yes"], description="Those that a manager decided about.")],
+    parameters=[
+        OpenApiParameter("answered", str, enum=["yes"], description="Those that a manager decided about."),
+        OpenApiParameter("language", str, description="Only those reported in this language, by its tag."),
+    ],
 )
 def image_list(request: Request, slug: str) -> Response:
     project = inbox_of(person_asking(request), slug)
-    is_waiting = request.query_params.get("answered") != "yes"
-    rows = reported_images(project, reader=person_asking(request), is_waiting=is_waiting)
+    rows = reported_images(project, reader=person_asking(request), **asked_of_inbox(request, project))
     return page(request, [ListPart(0, rows)], order=["pk"], show=partial(_shown, project, person_asking(request)))
 
 

@@ -11,6 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from core.images.api.images import FILTERS, found_entries
 from core.images.api.shapes import ImageSerializer, image_shown
 from core.images.forms import MAX_NAME_CHARACTERS, CollectionForm, CollectionNameForm
 from core.images.models import Collection
@@ -121,10 +122,18 @@ def _answer(collection: Collection, *, status: int = 200) -> Response:
     return Response(CollectionSerializer(row).data, status=status)
 
 
-@api.list("collection_images", "The images of a collection", "CollectionImagePage", ImageSerializer)
+@api.list(
+    "collection_images",
+    "The images of a collection",
+    "CollectionImagePage",
+    ImageSerializer,
+    description="With the filters of the page.",
+    parameters=FILTERS,
+)
 def collection_images(request: Request, slug: str) -> Response:
     user = person_asking(request)
-    entries = collection_for(user, slug).entries.select_related("image", "collection")
+    asked = {one.name: request.query_params.get(one.name, "") for one in FILTERS}
+    entries = found_entries(asked, collection_for(user, slug), user).select_related("image", "collection")
     return page(
         request,
         [ListPart(0, entries)],

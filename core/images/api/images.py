@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -9,6 +10,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -19,8 +21,9 @@ from core.images.models import Collection, CollectionImage, Image
 from core.images.permissions import collection_for, collection_to_change, entry_of
 from core.images.rules.attributions import FIELDS
 from core.images.selectors.attributions import planned_edit
+from core.images.selectors.filters import parameters, registered
 from core.images.services import attributions as services
-from core.people.api.forms import filled_form, form_shape
+from core.people.api.forms import filled_form, form_parameters, form_shape
 from core.people.api.operations import ApiOperations
 from core.people.api.problems import ApiError, explain
 from core.people.api.requested import check_form, valid_values, validated_data
@@ -36,6 +39,21 @@ explain(
     }
 )
 MAX_CHOSEN = 10_000
+FILTERS = [
+    *form_parameters(
+        FindForm,
+        find="Words that the title, file name, key or author of an image has, all of them.",
+        licence="“is:” and a licence; “none” or “no-author” for images that lack one.",
+    ),
+    OpenApiParameter(
+        "import", {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}, description="Images of this import, by ID."
+    ),
+    *(
+        OpenApiParameter(one.name, str, description=f"{one.label}, as in the address of the page.")
+        for one in registered()
+    ),
+]
+"""Those of the page; apps above have added theirs when addresses are read."""
 
 
 class CollectionImageSerializer(ImageSerializer):
@@ -149,9 +167,17 @@ def _stored(entry: CollectionImage) -> dict[str, Any]:
 def _chosen(collection: Collection, by: User, named: list[UUID] | None, filters: dict[str, str]) -> QuerySet[Image]:
     if named is not None:
         return Image.objects.filter(entries__collection=collection, public_id__in=named)
+    if set(filters) - set(parameters()):
+        raise serializers.ValidationError({"filters": [valid_values(parameters())]})
+    return Image.objects.filter(pk__in=found_entries(filters, collection, by).values("image"))
+
+
+def found_entries(filters: Mapping[str, str], collection: Collection, by: User) -> QuerySet[CollectionImage]:
+    """Find entries by the filters of the page of the collection.
+
+    Raises rest_framework.serializers.ValidationError.
+    """
     find = FindForm(filters, collection=collection, by=by)
-    if set(filters) - set(find.fields):
-        raise serializers.ValidationError({"filters": [valid_values(find.fields)]})
     entries = find.found()
     check_form(find)
-    return Image.objects.filter(pk__in=entries.values("image"))
+    return entries

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from django import forms
 from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 
@@ -58,6 +59,27 @@ def filled_form(make: Callable[..., AnyForm], sent: Mapping[str, Any]) -> AnyFor
 def sent_form(request: Request, shape: Shape, make: Callable[..., AnyForm]) -> AnyForm:
     """Raises rest_framework.serializers.ValidationError."""
     return filled_form(make, validated_data(shape, request))
+
+
+def form_parameters(
+    form: type[forms.BaseForm], /, *, omit: Collection[str] = (), **said: str
+) -> list[OpenApiParameter]:
+    """Make the parameters of a list from the form of filters on its page.
+
+    `said` describes fields that need more than their label.
+    """
+    return [
+        _parameter(name, field, said.get(name) or str(field.label))
+        for name, field in form.base_fields.items()  # type: ignore[attr-defined]
+        if name not in omit
+    ]
+
+
+def _parameter(name: str, field: forms.Field, said: str) -> OpenApiParameter:
+    if isinstance(field, forms.BooleanField):
+        return OpenApiParameter(name, str, enum=["yes"], description=said)
+    choices = [str(value) for value, _label in getattr(field, "choices", ()) if value]
+    return OpenApiParameter(name, str, enum=choices or None, description=said)
 
 
 def _field(field: forms.Field, *, is_filled: bool) -> Field:

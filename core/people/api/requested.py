@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
+from django.db.models import Model, QuerySet
 from django.forms import BaseForm
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter
@@ -14,6 +15,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
+
+Row = TypeVar("Row", bound=Model)
 
 MAX_LISTED = 100
 """(ours) Of the choices of a field, in an error."""
@@ -49,6 +52,22 @@ def asked_language(request: Request, known: Iterable[str]) -> str | None:
         if (tag := canonical_tag(asked)) in tags:
             return tag
     raise serializers.ValidationError({"language": [valid_values(tags) if tags else _("There are none yet.")]})
+
+
+def asked_row(request: Request, name: str, among: QuerySet[Row], *, by: str) -> Row | None:
+    """Read the parameter `name`, which is the field `by` of one of `among`; None if it is not sent.
+
+    Raises rest_framework.serializers.ValidationError: it is of none of them; these are listed, unless there are many.
+    """
+    asked = request.query_params.get(name)
+    if not asked:
+        return None
+    values = [str(value) for value in among.order_by(by).values_list(by, flat=True)]
+    if asked in values:
+        return among.get(**{by: asked})
+    is_short = 0 < len(values) <= MAX_LISTED
+    none = _("There is no such choice. Choose one of the list.") if values else _("There are none yet.")
+    raise serializers.ValidationError({name: [valid_values(values) if is_short else none]})
 
 
 def validated_data(

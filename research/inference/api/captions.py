@@ -10,16 +10,17 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from core.images.permissions import collections_to_use
 from core.languages.models import Language
 from core.people.api.forms import filled_form
 from core.people.api.operations import ApiOperations
 from core.people.api.pagination import ListPart, many_shown, page
-from core.people.api.requested import asked_language, validated_data
+from core.people.api.requested import asked_language, asked_row, validated_data
 from core.people.api.views import person_asking
-from research.inference.forms.captions import SwitchOffForm
+from research.inference.forms.captions import MAX_KEY_CHARACTERS, SwitchOffForm
 from research.inference.models import ModelCaption
 from research.inference.permissions import caption_to_switch, model_for
-from research.inference.selectors.gallery import captions_by, check_not_hidden
+from research.inference.selectors.gallery import GalleryImagesShown, captions_by, check_not_hidden
 from research.inference.services.caption_switches import switch_off, switch_on
 
 api = ApiOperations("models")
@@ -46,11 +47,22 @@ class CaptionSwitchSerializer(serializers.Serializer[Any]):
     "ModelCaptionPage",
     ModelCaptionSerializer,
     description="Without those of images that are assigned to you.",
-    parameters=[OpenApiParameter("language", str, description="Only this language, by its tag, in any spelling.")],
+    parameters=[
+        OpenApiParameter("language", str, description="Only this language, by its tag, in any spelling."),
+        OpenApiParameter("collection", str, description="Only of images of this collection, by its slug."),
+        OpenApiParameter("key", str, description="Only of images whose key contains this."),
+        OpenApiParameter("show", str, enum=[GalleryImagesShown.OFF], description="Only those that are switched off."),
+    ],
 )
 def model_caption_list(request: Request, model_id: int) -> Response:
     user = person_asking(request)
-    rows = captions_by(model_for(user, model_id), user)
+    model, collections = model_for(user, model_id), collections_to_use(user)
+    if chosen := asked_row(request, "collection", collections, by="slug"):
+        collections = collections.filter(pk=chosen.pk)
+    key = request.query_params.get("key", "").replace("\0", "").strip()[:MAX_KEY_CHARACTERS]
+    rows = captions_by(model, user, collections, key=key)
+    if request.query_params.get("show") == GalleryImagesShown.OFF:
+        rows = rows.filter(switched_off_at__isnull=False)
     if language := asked_language(request, Language.objects.values_list("pk", flat=True)):
         rows = rows.filter(language=language)
     return page(request, [ListPart(0, rows)], order=["pk"], show=many_shown(ModelCaptionSerializer))

@@ -24,7 +24,7 @@ from core.people.api.operations import ApiOperations, one_address
 from core.people.api.owners import change_owner_as_sent, owner_fields
 from core.people.api.pagination import ListPart, many_shown, page
 from core.people.api.problems import explain, refused_as
-from core.people.api.requested import validated_data
+from core.people.api.requested import asked_row, validated_data
 from core.people.api.views import person_asking
 from core.people.permissions import check_reader, project_for
 from research.inference import tasks
@@ -32,8 +32,8 @@ from research.inference.forms.runs import RunChoiceForm, RunForm, TryForm
 from research.inference.models import Run, RunState
 from research.inference.pages.models import ability_of
 from research.inference.pages.runs import run_plan
-from research.inference.permissions import model_for, run_for, run_to_give, run_to_steer, runs_for
-from research.inference.selectors.runs import trial_details
+from research.inference.permissions import model_for, models_for, run_for, run_to_give, run_to_steer
+from research.inference.selectors.runs import runs, trial_details
 from research.inference.services import runs as services
 from research.inference.services import steering
 from research.inference.services.steering import WorkRefusedError
@@ -97,12 +97,18 @@ class TrialSerializer(serializers.Serializer[Any]):
     captions = serializers.DictField(child=serializers.CharField(), help_text="What it wrote, by language.")
 
 
-@api.list("runs", "Runs of models and encoders", "RunPage", RunSerializer)
+@api.list(
+    "runs",
+    "Runs of models and encoders",
+    "RunPage",
+    RunSerializer,
+    parameters=[OpenApiParameter("model", str, description="Only runs of this model, by its ID.")],
+)
 def run_list(request: Request) -> Response:
-    check_reader(person_asking(request))
-    rows = runs_for(person_asking(request)).select_related("collection", "encoder", "project")
-    shown = many_shown(RunSerializer)
-    return page(request, [ListPart(0, rows.prefetch_related("languages"))], order=["pk"], show=shown)
+    by = person_asking(request)
+    check_reader(by)
+    rows = runs(by, asked_row(request, "model", models_for(by), by="pk"), now=timezone.now())
+    return page(request, [ListPart(0, rows)], order=["pk"], show=many_shown(RunSerializer))
 
 
 @api.post(

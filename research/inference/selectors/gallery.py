@@ -19,7 +19,6 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core.images.models import Collection, CollectionImage, Image
-from core.images.permissions import collections_to_use
 from core.images.selectors import ServedImage, served_image
 from core.images.selectors.filters import Choices, FilterError
 from core.images.selectors.image_pages import PageSection
@@ -120,9 +119,15 @@ def check_not_hidden(viewer: User, image: int) -> None:
         raise Http404(gettext("This image is in a batch that is assigned to you. Submit that batch first."))
 
 
-def captions_by(model: CaptioningModel, viewer: User) -> QuerySet[ModelCaption]:
-    """Captions by a model of images that `viewer` may see and is not assigned."""
-    seen = Image.objects.filter(collections__in=collections_to_use(viewer)).values("pk")
+def captions_by(
+    model: CaptioningModel, viewer: User, collections: QuerySet[Collection], *, key: str = ""
+) -> QuerySet[ModelCaption]:
+    """Captions by a model of images of `collections`, without those of images that are assigned to `viewer`.
+
+    `key` is a part of the images' keys.
+    """
+    entries = CollectionImage.objects.filter(collection__in=collections)
+    seen = (entries.filter(key__icontains=key) if key else entries).values("image")
     captions = ModelCaption.objects.filter(model=model, image__in=seen).select_related("image")
     return captions.exclude(is_assigned(viewer, "image"))
 

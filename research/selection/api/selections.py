@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -25,7 +26,7 @@ from core.people.api.jobs import JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, many_shown, page
 from core.people.api.problems import ApiError, explain, refused_as
-from core.people.api.requested import validated_data
+from core.people.api.requested import asked_language, validated_data
 from core.people.api.views import person_asking
 from core.people.models import Project, Role
 from core.people.permissions import READERS, project_for
@@ -222,9 +223,22 @@ def selected_exchange(request: Request, slug: str, number: int) -> Response:
     return Response(SelectedImageSerializer(new).data)
 
 
-@api.list("selected_images", "The images of a selection", "SelectedImagePage", SelectedImageSerializer)
+@api.list(
+    "selected_images",
+    "The images of a selection",
+    "SelectedImagePage",
+    SelectedImageSerializer,
+    parameters=[
+        OpenApiParameter("language", str, description="Only those chosen for this language, by its tag."),
+        OpenApiParameter("level", str, enum=PlaceLevelChoice.values, description="Only those chosen at this level."),
+    ],
+)
 def selected_list(request: Request, slug: str, number: int) -> Response:
-    rows: QuerySet[SelectedImage] = selection_for(person_asking(request), slug, number).selected_images.all()
+    selection = selection_for(person_asking(request), slug, number)
+    asked = {"language": asked_language(request, selection.languages), "level": request.query_params.get("level")}
+    rows: QuerySet[SelectedImage] = selection.selected_images.filter(
+        **{name: one for name, one in asked.items() if one}
+    )
     return page(request, [ListPart(0, rows)], order=["pk"], show=many_shown(SelectedImageSerializer))
 
 
