@@ -15,6 +15,7 @@ from rest_framework.response import Response
 
 from core.jobs.models import JobState
 from core.languages.models import Language
+from core.people.api.forms import form_parameters
 from core.people.api.jobs import JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, many_shown, page
@@ -25,7 +26,7 @@ from core.people.models import Project, Role
 from core.people.permissions import READERS, project_for
 from crosslens_metrics.formats.word_vectors import WordVectorFileError
 from gapgame import tasks
-from gapgame.forms.items import USES
+from gapgame.forms.items import USES, FilterForm
 from gapgame.models import GapItem, ItemSet
 from gapgame.permissions import item_set_for
 from gapgame.selectors.setup import item_sets_of, items_of
@@ -88,11 +89,17 @@ def item_set_list(request: Request, slug: str) -> Response:
         OpenApiParameter(
             "use", str, enum=[value for value, _label in USES if value], description="1: in use; 0: switched off."
         ),
+        *form_parameters(
+            FilterForm,
+            omit=("language", "use", "search"),
+            split="Only words that share a sense with their translations in this many languages.",
+        ),
     ],
 )
 def item_list(request: Request, slug: str, item_set_id: int) -> Response:
     item_set = item_set_for(person_asking(request), slug, item_set_id)
-    rows = items_of(item_set, use=request.query_params.get("use", ""))
+    split = request.query_params.get("split")
+    rows = items_of(item_set, use=request.query_params.get("use", ""), split=int(split) if split else None)
     if language := asked_language(request, item_set.items.values_list("language", flat=True)):
         rows = rows.filter(language=language)
     return page(request, [ListPart(0, rows)], order=["pk"], show=many_shown(GapItemSerializer))

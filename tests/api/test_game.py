@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from gapgame.models import PlayerStatus, Season
+from gapgame.models import GapItem, PlayerStatus, Season
 from tests.api.seeded import Program
 from tests.api.test_work import address, code
 from tests.factories import make_player, make_season, make_vectors
@@ -62,6 +62,11 @@ def test_a_sentence_is_switched_off_and_no_word_is_sent(season, mia):
     assert changed.json() == first | {"is_used": False}
     assert [row["is_used"] for row in mia.all_of(where)] == [False, *(True for _row in others)]
     assert [row["id"] for row in mia.all_of(where, use="0", language="EN")] == [first["id"]]
+    of_split = {split: [row["id"] for row in mia.all_of(where, split=split)] for split in range(5)}
+    assert of_split == {
+        split: list(GapItem.objects.filter(split=split).values_list("pk", flat=True)) for split in range(5)
+    }
+    assert mia.get(where, split="5").json()["errors"] == {"split": ["Valid values: 0, 1, 2, 3, 4."]}
     pages = [mia.get(one) for one in (where, address("item-set-list", season.project.slug))]
     assert not any("cat" in page.content.decode() for page in [*pages, changed])
 

@@ -25,7 +25,7 @@ from tests.doors.asking import ask, ours, signed_in
 from tests.doors.conftest import world as world
 from tests.doors.world import World
 from tests.factories import make_captioner, make_user
-from tests.leaks.addresses import GUESSED
+from tests.leaks.addresses import GUESSED, Route
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 
@@ -58,11 +58,15 @@ def table(text: str) -> dict[str, tuple[set[str], str]]:
     return found
 
 
+def pages() -> list[Route]:
+    """List the pages of our apps; those of accounts are allauth's."""
+    return [route for route in ours() if ":" in route.name and not route.template.startswith("api/")]
+
+
 def page_actions() -> set[str]:
-    """List the pages of our apps that take POST; pages of accounts are allauth's."""
-    pages = [route for route in ours() if ":" in route.name and not route.template.startswith("api/")]
+    """List the pages that take POST."""
     outsider = client_of(make_user())
-    return {route.name for route in pages if outsider.post(route.addresses(ANY)[0]).status_code != 405}
+    return {route.name for route in pages() if outsider.post(route.addresses(ANY)[0]).status_code != 405}
 
 
 def test_every_action_of_a_page_has_an_operation_or_a_reason() -> None:
@@ -155,11 +159,11 @@ def fields_of_operations() -> dict[str, set[str]]:
     return found
 
 
-def had_otherwise() -> dict[str, set[str]]:
+def had_otherwise(path: Path = OTHERWISE) -> dict[str, set[str]]:
     """Fields by page, each with how the operations have them."""
     found: dict[str, set[str]] = {}
     how = ""
-    for line in OTHERWISE.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith(" "):
             page, *fields = line.split()
             assert len(how) >= LEAST_CHARACTERS, line

@@ -35,6 +35,17 @@ def test_scorings_come_with_their_figures_and_their_state(scoring, rho):
     assert row["state"] in ("queued", "done")
 
 
+def test_scorings_are_found_by_the_filters_of_the_page(scoring, rho):
+    where, references = address("score-list", scoring.project.slug), scoring.references
+    make_scoring(make_references(project=scoring.project, language="fr"))
+    asked = {"language": references.language_id.upper(), "collection": references.collection.slug}
+    (row,) = rho.all_of(where, **asked)
+    assert row["id"] == scoring.pk
+    assert rho.all_of(where, **asked, metric="wcc") == [row | {"figures": []}]
+    assert list(rho.get(where, collection="none", language="fr").json()["errors"]) == ["collection"]
+    assert "wcc" in rho.get(where, metric="x").json()["errors"]["metric"][0]
+
+
 def test_a_scoring_is_started_by_the_form_of_the_page_and_can_be_polled(scoring, rho):
     where, references = address("score-list", scoring.project.slug), scoring.references
     answer = rho.post(where, references=references.pk, models=[scoring.model_id], metrics=["cider-d"], normalise=False)

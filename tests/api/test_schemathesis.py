@@ -87,6 +87,7 @@ NOT_SAID = {
     "PUT /api/v1/projects/{slug}/studies/prolific/",
     "POST /api/v1/projects/{slug}/studies/{study_id}/prolific/{action}/",
     "POST /api/v1/projects/{slug}/instructions/",
+    "GET /api/v1/projects/{slug}/scores/",
     "POST /api/v1/projects/{slug}/scores/",
     "POST /api/v1/models/runs/",
     "POST /api/v1/models/runs/plan/",

@@ -78,7 +78,7 @@ def form_parameters(
 def _parameter(name: str, field: forms.Field, said: str) -> OpenApiParameter:
     if isinstance(field, forms.BooleanField):
         return OpenApiParameter(name, str, enum=["yes"], description=said)
-    choices = [str(value) for value, _label in getattr(field, "choices", ()) if value]
+    choices = [str(value) for value, _label in getattr(field, "choices", ()) if value != ""]
     return OpenApiParameter(name, str, enum=choices or None, description=said)
 
 

@@ -9,17 +9,19 @@ from typing import Any
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from core.images.models import Collection
 from core.jobs.models import JobState
 from core.people.api.forms import filled_form
 from core.people.api.jobs import MAX_JOBS, JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, page
 from core.people.api.problems import field_refused
-from core.people.api.requested import valid_values, validated_data
+from core.people.api.requested import asked_language, asked_row, valid_values, validated_data
 from core.people.api.views import person_asking
 from core.people.models import Project
 from core.people.permissions import READERS, project_for
@@ -111,17 +113,28 @@ class ScoringsSerializer(serializers.Serializer[Any]):
 
 
 @api.list(
-    "scores", "The scorings of a project and their figures", "ScoringPage", ScoringSerializer, parameters=[IMAGES]
+    "scores",
+    "The scorings of a project and their figures",
+    "ScoringPage",
+    ScoringSerializer,
+    parameters=[
+        IMAGES,
+        OpenApiParameter("language", str, description="Only this language, by its tag, in any spelling."),
+        OpenApiParameter("collection", str, description="Only of images of this collection, by its slug."),
+        OpenApiParameter("metric", str, enum=sorted(METRICS), description="Only figures of this metric."),
+    ],
 )
 def score_list(request: Request, slug: str) -> Response:
     project = project_for(person_asking(request), slug, *READERS)
-    images = asked_filter(request, project)
-    return page(
-        request,
-        [ListPart(0, Scoring.objects.filter(project=project))],
-        order=["pk"],
-        show=lambda rows: _shown(project, rows, images),
-    )
+    images, metric = asked_filter(request, project), request.query_params.get("metric", "")
+    rows = Scoring.objects.filter(project=project)
+    sets = Collection.objects.filter(pk__in=rows.values("references__collection"))
+    if language := asked_language(request, rows.values_list("references__language", flat=True)):
+        rows = rows.filter(references__language=language)
+    if collection := asked_row(request, "collection", sets, by="slug"):
+        rows = rows.filter(references__collection=collection)
+    show = partial(_shown, project, images=images, metric=metric)
+    return page(request, [ListPart(0, rows)], order=["pk"], show=show)
 
 
 @api.post(
@@ -209,13 +222,14 @@ def score_show(request: Request, slug: str, scoring_id: int) -> Response:
     return Response(_shown(scoring.project, [scoring], asked_filter(request, scoring.project))[0])
 
 
-def _shown(project: Project, scorings: Sequence[Scoring], images: ImageFilter) -> Any:
+def _shown(project: Project, scorings: Sequence[Scoring], images: ImageFilter, metric: str = "") -> Any:
     current = score_cells(project, scorings=[one.pk for one in scorings])
     with image_filter_refusals():
         cells = restricted_figures(current, project=project, filter=images)
     of_scoring: dict[int, list[Any]] = {}
     for cell in cells:
-        of_scoring.setdefault(cell.scoring_id, []).append(cell)
+        if metric in ("", cell.metric):
+            of_scoring.setdefault(cell.scoring_id, []).append(cell)
     return ScoringSerializer(scoring_rows_of(scorings), many=True, context={"cells": of_scoring}).data
 
 
