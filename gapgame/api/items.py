@@ -8,7 +8,7 @@ from typing import Any
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter
+from drf_spectacular.utils import OpenApiParameter, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -28,7 +28,8 @@ from crosslens_metrics.formats.word_vectors import WordVectorFileError
 from gapgame import tasks
 from gapgame.forms.items import USES, FilterForm
 from gapgame.models import GapItem, ItemSet
-from gapgame.permissions import item_set_for
+from gapgame.permissions import item_set_for, season_for
+from gapgame.selectors.overview import skip_reasons, skipped_items
 from gapgame.selectors.setup import item_sets_of, items_of
 from gapgame.services.items import use_item
 from research.inference.models import WordVectorSet
@@ -73,6 +74,15 @@ class WantedVectorsSerializer(serializers.Serializer[Any]):
     language = serializers.CharField(required=False, help_text="Its tag; by default the first that they have.")
 
 
+class SkippedItemSerializer(GapItemSerializer):
+    seen = serializers.IntegerField(help_text="How often players were shown it.")
+    reasons = serializers.SerializerMethodField(help_text="How often players skipped it for each reason.")
+
+    @extend_schema_field(serializers.DictField(child=serializers.IntegerField()))
+    def get_reasons(self, item: GapItem) -> dict[str, int]:
+        return dict(self.context["reasons"][item.pk])
+
+
 @api.list("item_sets", "The sets of sentences of a project", "ItemSetPage", ItemSetSerializer)
 def item_set_list(request: Request, slug: str) -> Response:
     rows = item_sets_of(project_for(person_asking(request), slug, *READERS))
@@ -103,6 +113,22 @@ def item_list(request: Request, slug: str, item_set_id: int) -> Response:
     if language := asked_language(request, item_set.items.values_list("language", flat=True)):
         rows = rows.filter(language=language)
     return page(request, [ListPart(0, rows)], order=["pk"], show=many_shown(GapItemSerializer))
+
+
+@api.list(
+    "skipped_items",
+    "Sentences that players skipped in a season",
+    "SkippedItemPage",
+    SkippedItemSerializer,
+    description="What players noted about them is in `threads`.",
+)
+def skipped_list(request: Request, slug: str, season_slug: str) -> Response:
+    season = season_for(person_asking(request), slug, season_slug)
+
+    def show(items: Sequence[GapItem]) -> Any:
+        return SkippedItemSerializer(items, many=True, context={"reasons": skip_reasons(season, items)}).data
+
+    return page(request, [ListPart(0, skipped_items(season))], order=["pk"], show=show)
 
 
 @api.patch(

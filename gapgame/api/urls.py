@@ -11,6 +11,7 @@ urlpatterns = [
     path(f"{GAME}/seasons/", seasons.season_list_or_create, name="season-list"),
     path(f"{ONE}/", seasons.season_show_change_or_delete, name="season-show"),
     path(f"{ONE}/report/", reports.game_report, name="game-report"),
+    path(f"{ONE}/skipped/", items.skipped_list, name="skipped-list"),
     path(f"{ONE}/players/", players.player_list, name="player-list"),
     path(f"{ONE}/players/<slug:pseudonym>/decision/", players.player_decide, name="player-decide"),
     path(f"{GAME}/items/", items.item_set_list, name="item-set-list"),

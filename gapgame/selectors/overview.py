@@ -209,34 +209,38 @@ def _rules_of(players: Sequence[Player]) -> dict[int, list[dict[str, Any]]]:
 
 def skips_page(season: Season, *, number: str) -> tuple[Page[GapItem], list[tuple[GapItem, Counts, Notes]]]:
     """List sentences with reasons and the newest notes, those skipped most often first, those switched off last."""
+    page = Paginator(skipped_items(season).order_by("-is_used", "-skips", "pk"), SENTENCES_PER_PAGE).get_page(number)
+    items, labels = list(page.object_list), dict(SkipReason.choices)
+    reasons, notes = skip_reasons(season, items), _notes(season, items)
+    named = {
+        item: [(str(labels.get(reason, reason)), number) for reason, number in counts.most_common()]
+        for item, counts in reasons.items()
+    }
+    return page, [(item, named.get(item.pk, []), notes.get(item.pk, [])) for item in items]
+
+
+def skipped_items(season: Season) -> QuerySet[GapItem]:
+    """List sentences that players skipped, with `skips` and how often they were `seen`."""
     skips = Q(turns__outcome=TurnOutcome.SKIPPED, turns__player__season=season)
     seen = Q(turns__opened_at__isnull=False, turns__player__season=season)
-    skipped: QuerySet[GapItem] = (
+    return (
         GapItem.objects.filter(pk__in=_skipped(season).values("item"))
         .select_related("language")
         .annotate(skips=Count("turns", filter=skips), seen=Count("turns", filter=seen))
-        .order_by("-is_used", "-skips", "pk")
     )
-    page = Paginator(skipped, SENTENCES_PER_PAGE).get_page(number)
-    items = list(page.object_list)
-    reasons, notes = _reasons(season, items), _notes(season, items)
-    return page, [(item, reasons.get(item.pk, []), notes.get(item.pk, [])) for item in items]
 
 
 def _skipped(season: Season) -> QuerySet[Turn]:
     return Turn.objects.filter(outcome=TurnOutcome.SKIPPED, player__season=season).order_by()
 
 
-def _reasons(season: Season, items: Sequence[GapItem]) -> Mapping[int, Counts]:
+def skip_reasons(season: Season, items: Sequence[GapItem]) -> Mapping[int, Counter[str]]:
+    """Count the reasons for skipping each of `items`."""
     counted: dict[int, Counter[str]] = defaultdict(Counter)
     rows = _skipped(season).filter(item__in=items).values_list("item", "skip_reason").annotate(Count("pk"))
     for item, reason, number in rows:
         counted[item][reason] = number
-    labels = dict(SkipReason.choices)
-    return {
-        item: [(str(labels.get(reason, reason)), number) for reason, number in counts.most_common()]
-        for item, counts in counted.items()
-    }
+    return counted
 
 
 def _notes(season: Season, items: Sequence[GapItem]) -> Mapping[int, Notes]:

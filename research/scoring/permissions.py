@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from django.contrib.auth.models import AnonymousUser
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
 
 from core.images.models import CollectionImage
 from core.people.models import Role, User
@@ -27,6 +28,13 @@ def reference_set_for(user: User | AnonymousUser, slug: str, set_id: int, *roles
     project = project_for(user, slug, *(roles or READERS))
     reference_sets = ReferenceSet.objects.select_related("project", "collection", "language", "created_by")
     return get_object_or_404(reference_sets, pk=set_id, project=project)
+
+
+def images_are_closed() -> str:
+    return _(
+        "You have an unfinished batch with images of this project, and this file says what was written about "
+        "them. Submit that batch first, or ask somebody else."
+    )
 
 
 def has_assigned_images(user: User, reference_sets: Iterable[ReferenceSet]) -> bool:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from sxs_eval.api import comparisons, judgements, judging, metrics, planning, quality, setting_up
+from sxs_eval.api import comparisons, judgements, judging, metrics, pairs, planning, quality, setting_up
 
 COMPARISONS = "projects/<slug:slug>/comparisons"
 BATCH = "work/comparing/batches/<uuid:batch_id>"
@@ -16,7 +16,7 @@ urlpatterns = [
     path(f"{ONE}/", setting_up.comparison_show_change_or_delete, name="comparison-show"),
     path(f"{ONE}/leave-out/", setting_up.comparison_leave_out, name="comparison-leave-out"),
     path(f"{ONE}/count/", setting_up.comparison_count, name="comparison-count"),
-    path(f"{ONE}/pairs/", setting_up.pairs_add, name="pairs-add"),
+    path(f"{ONE}/pairs/", pairs.pair_list_or_add, name="pairs-add"),
     path(f"{ONE}/raters/", quality.rater_list, name="rater-list"),
     path(f"{ONE}/raters/<slug:pseudonym>/decision/", quality.rater_decide, name="rater-decide"),
     path(f"{ONE}/gold/", quality.gold_list_or_add, name="gold-list"),

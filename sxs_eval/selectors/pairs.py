@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import itemgetter
 
 from django.core.paginator import Page, Paginator
@@ -17,6 +17,7 @@ from sxs_eval.selectors.evidence import stopped_raters
 PAIRS_PER_PAGE = 10
 PairAnswer = tuple[Judgement, str, str]
 """A judgement, the rater's pseudonym, and why it does not count; empty if it does."""
+JudgedPair = tuple[Pair, str, list[PairAnswer]]
 
 
 class PairsShown(TextChoices):
@@ -28,19 +29,26 @@ class PairsShown(TextChoices):
     INCOMPLETE = "incomplete", _("Incomplete")
 
 
-def pairs_page(
-    comparison: Comparison, show: PairsShown, *, number: str
-) -> tuple[Page[Pair], list[tuple[Pair, str, list[PairAnswer]]]]:
+def pairs_page(comparison: Comparison, show: PairsShown, *, number: str) -> tuple[Page[Pair], list[JudgedPair]]:
     """Return one page of the pairs that `show` asks for, each with its outcome and its judgements.
 
     An invalid number is replaced by the nearest valid one. An outcome is wins, losses, neither, incomplete, or similar
     if its captions are equal and it was not shown.
     """
-    stopped = stopped_raters(comparison.pk)
-    pairs = _chosen(comparison, show, list(stopped)).select_related("image", "base_caption", "test_caption")
-    page = Paginator(pairs, PAIRS_PER_PAGE).get_page(number)
-    answers = _answers(comparison, [pair.pk for pair in page], stopped)
-    return page, [(pair, _outcome(pair, comparison.replication), answers[pair.pk]) for pair in page]
+    page = Paginator(pairs_shown(comparison, show), PAIRS_PER_PAGE).get_page(number)
+    return page, judged_pairs(comparison, page.object_list)
+
+
+def judged_pairs(comparison: Comparison, pairs: Iterable[Pair]) -> list[JudgedPair]:
+    """Return pairs as `pairs_shown` lists them, each with its outcome and its judgements."""
+    listed = list(pairs)
+    answers = _answers(comparison, [pair.pk for pair in listed], stopped_raters(comparison.pk))
+    return [(pair, _outcome(pair, comparison.replication), answers[pair.pk]) for pair in listed]
+
+
+def pairs_shown(comparison: Comparison, show: PairsShown) -> QuerySet[Pair]:
+    found = _chosen(comparison, show, list(stopped_raters(comparison.pk)))
+    return found.select_related("image", "base_caption", "test_caption")
 
 
 def _chosen(comparison: Comparison, show: PairsShown, stopped: list[int]) -> QuerySet[Pair]:

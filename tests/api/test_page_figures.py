@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 TABLE = Path(__file__).with_name("page_figures.txt")
 OTHERWISE = Path(__file__).with_name("page_filters.txt")
 ASKED, CURSOR = "_", {"page", "after", "before"}
-"""A name that nothing reads, so that the query is not empty; and which part of a list a page shows, as `cursor` does."""
+"""A name that nothing reads, so that the query is not empty; and which part of a list is shown, as `cursor` says it."""
 
 
 def test_every_page_that_shows_something_has_an_operation_or_a_reason() -> None:

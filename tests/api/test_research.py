@@ -68,6 +68,16 @@ def test_references_are_listed_with_their_collection_and_size(scoring, rho):
     assert rho.get(address("reference-show", scoring.project.slug, known.pk)).json() == row
 
 
+def test_the_captions_of_references_come_with_their_images(scoring, rho):
+    known = scoring.references
+    rows = rho.all_of(address("reference-captions", scoring.project.slug, known.pk), limit=3)
+    expected = known.references.order_by("pk").select_related("image")
+    assert [(row["image"], row["position"], row["text"]) for row in rows] == [
+        (str(one.image.public_id), one.position, one.text) for one in expected
+    ]
+    assert {row["key"] for row in rows} == set(known.collection.entries.values_list("key", flat=True))
+
+
 def test_collections_and_models_are_those_that_pages_list(scoring, rho):
     collection = scoring.references.collection
     rows = rho.all_of(address("collection-list"), limit=1)

@@ -89,6 +89,7 @@ NOT_SAID = {
     "POST /api/v1/projects/{slug}/instructions/",
     "GET /api/v1/projects/{slug}/scores/",
     "POST /api/v1/projects/{slug}/scores/",
+    "GET /api/v1/projects/{slug}/scores/compare/",
     "POST /api/v1/models/runs/",
     "POST /api/v1/models/runs/plan/",
     "GET /api/v1/models/runs/",

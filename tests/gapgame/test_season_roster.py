@@ -9,6 +9,7 @@ from gapgame.models import GapItem, Mark, Player, PlayerStatus, SkipReason
 from gapgame.rules.play import TurnScriptRule
 from gapgame.services import playing
 from gapgame.services.playing import GRACE
+from tests.api.seeded import Program
 from tests.clients import client_of
 from tests.factories import NOW, make_player, make_season
 from tests.gapgame.seasons import close, make_researcher, play, set_clock, text_of, url_of
@@ -116,6 +117,13 @@ def test_skipped_sentences_stand_with_reasons_and_notes_the_most_skipped_first(s
     assert [(item, item.skips, item.seen) for item, _reasons, _notes in rows] == [(bad, 3, 3), (odd, 1, 1)]
     assert [note for note, _reason in rows[0][2]] == ["Rude!"]
     assert [number for _reason, number in rows[1][1]] == [1]
+    where = reverse("api:skipped-list", args=[season.project.slug, season.slug])
+    told = Program(season.project.created_by).all_of(where, limit=1)
+    assert {row["id"]: (row["skips"], row["seen"], row["reasons"]) for row in told} == {
+        bad.pk: (3, 3, {"offensive": 3}),
+        odd.pk: (1, 1, {"broken": 1}),
+    }
+    assert bad.word not in str(told)
     nicknames = Player.objects.filter(season=season).values_list("nickname", flat=True)
     assert not any(nickname in text_of(page) for nickname in nicknames)
 

@@ -290,11 +290,15 @@ class TestFailures:
             if one == person:
                 batch = take(round, person)
             text = client.get(address("failures", failed)).text
+            told = client.get(reverse("api:run-failures", args=[failed.pk]), {"limit": 1000}).json()["results"]
+            failures = {row["image"]: (row["language"], row["reason"]) for row in told}
             for entry in failed.collection.entries.all():
                 is_assigned = one == person and batch.items.filter(image=entry.image).exists()
                 assert (str(entry.image.public_id) in text) != is_assigned
                 assert (entry.key in text) != is_assigned
+                assert (str(entry.image.public_id) in failures) != is_assigned
             assert ("that you are working on" in text) == (one == person)
+        assert sorted(failures.values()) == [("de", "It has no pixels."), *[("de", "The file is cut off.")] * 2]
 
     def test_what_has_left_the_collection_is_still_told_of(self, researcher, failed):
         failed.collection.entries.all().delete()

@@ -10,12 +10,14 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from charts.texts import signed_number
 from core.images.models import ImportJob
 from core.jobs.models import JobState
 from core.people.models import Membership, Role
 from research.inference.models import ModelCaption
 from research.scoring.forms import scores as forms
 from research.scoring.models import Pass, ReferenceKind, ReferenceSet, Scoring
+from research.scoring.selectors.scores import shown_times, title_of
 from research.scoring.services.references import put_references
 from research.scoring.services.scorings import ask_again, ask_where_changed
 from tests.annotation.submitting import take
@@ -334,6 +336,8 @@ class TestImages:
         for response in closed:
             assert "an unfinished batch" in text_of(response)
             assert "an image of" not in text_of(response)
+        refused = client.get(reverse("api:reference-captions", args=["lions", references.pk]))
+        assert (refused.status_code, refused.json()["code"]) == (409, "images-assigned")
         files = [client.get(export_address("lions", what)) for what in ("image-scores", "scores")]
         assert [file.status_code for file in files] == [422, 200]
 
@@ -351,6 +355,22 @@ class TestTwoModels:
         assert "Poor is ahead" not in text
         again = manager.get(address("score-compare"), {"test": good.pk, "base": poor.pk, "method": "permutation"})
         assert again.context["comparison"] == response.context["comparison"]
+
+    def test_programs_read_the_same_figures(self, manager, project, both_done, good, poor):
+        where, asked = reverse("api:scores-compare", args=["lions"]), {"test": good.pk, "base": poor.pk}
+        for method in ("bootstrap", "permutation"):
+            page = manager.get(address("score-compare"), {**asked, "method": method}).context["comparison"]
+            told = manager.get(where, {**asked, "method": method}).json()
+            assert told["results"]
+            for one, line in zip(told["results"], page["lines"], strict=True):
+                assert (title_of(one["metric"]), one["images"]) == (line["title"], page["images"])
+                assert f"{one['p']:.4f}" in line["p"]
+                times = shown_times(one["metric"])
+                assert line["difference"] == signed_number(one["difference"] * times, 2)
+        assert (told["method"], told["seed"], told["resamples"]) == ("permutation", page["seed"], page["resamples"])
+        wrong = manager.get(where, {"test": good.pk, "base": good.pk})
+        assert (wrong.status_code, list(wrong.json()["errors"])) == (422, ["base"])
+        assert str(poor.pk) in manager.get(where, {"test": "x", "base": poor.pk}).json()["errors"]["test"][-1]
 
     def test_two_sets_of_references_are_not_compared(self, manager, project, good):
         run(good)

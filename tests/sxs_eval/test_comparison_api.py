@@ -9,7 +9,9 @@ from django.urls import reverse
 
 from core.people.models import Membership, Role
 from sxs_eval.models import Comparison, RaterStatus
+from sxs_eval.selectors.pairs import PairsShown
 from tests.api.seeded import Program
+from tests.clients import client_of
 from tests.exported import exported_text
 from tests.factories import NOW, join_project, make_captioner, make_comparison, make_rater, make_user
 from tests.sxs_eval.judged import judge_all, judged_once, keys_of, report, results, take
@@ -71,6 +73,25 @@ def test_judgements_are_the_rows_of_the_file_page_by_page(comparison, rho):
     assert (answer.status_code, list(answer.json()["errors"])) == (422, ["comparison"])
 
 
+def test_pairs_are_those_of_the_page_with_their_judgements(comparison, rho):
+    comparison.judgements.filter(pk=comparison.judgements.first().pk).update(comment="Odd.")
+    page = client_of(comparison.project.created_by)
+    for show in PairsShown.values:
+        shown = page.get(reverse("sxs_eval:pair-list", args=[comparison.project.slug, comparison.pk]), {"show": show})
+        expected = {
+            pair.pk: (outcome, [(rater, one.score, one.comment, why) for one, rater, why in answers])
+            for pair, outcome, answers in shown.context["pairs"]
+        }
+        rows = rho.all_of(at("pairs-add", comparison, comparison.pk), show=show, limit=1)
+        assert {
+            row["id"]: (row["outcome"], [tuple(one.values()) for one in row["judgements"]]) for row in rows
+        } == expected
+        assert {(row["base"], row["test"]) for row in rows} == {
+            (pair.base_caption.text, pair.test_caption.text) for pair, _outcome, _answers in shown.context["pairs"]
+        }
+    assert "wins" in rho.get(at("pairs-add", comparison, comparison.pk), show="x").json()["errors"]["show"][0]
+
+
 def test_judgements_that_somebody_withdrew_are_not_there(comparison, rho):
     person = comparison.judgements.first().person
     RaterStatus.objects.create(comparison=comparison, person=person, state="withdrawn", decided_at=NOW)
@@ -81,6 +102,8 @@ def test_whoever_judges_images_of_the_project_reads_no_judgements_meanwhile(comp
     rater = make_rater(make_comparison(project=comparison.project, language="fr"), "raf")
     Membership.objects.create(project=comparison.project, user=rater, role=Role.RESEARCHER)
     program = Program(rater)
-    take(Comparison.objects.get(language="fr"), rater)
-    answer = program.get(at("judgement-list", comparison))
-    assert (answer.status_code, answer.json()["code"]) == (409, "images-assigned")
+    french = Comparison.objects.get(language="fr")
+    take(french, rater)
+    for where in (at("judgement-list", comparison), at("pairs-add", comparison, french.pk)):
+        answer = program.get(where)
+        assert (answer.status_code, answer.json()["code"]) == (409, "images-assigned")

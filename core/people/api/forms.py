@@ -79,7 +79,7 @@ def _parameter(name: str, field: forms.Field, said: str) -> OpenApiParameter:
     if isinstance(field, forms.BooleanField):
         return OpenApiParameter(name, str, enum=["yes"], description=said)
     choices = [str(value) for value, _label in getattr(field, "choices", ()) if value != ""]
-    return OpenApiParameter(name, str, enum=choices or None, description=said)
+    return OpenApiParameter(name, str, enum=choices or None, description=said, required=field.required)
 
 
 def _field(field: forms.Field, *, is_filled: bool) -> Field:

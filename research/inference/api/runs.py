@@ -29,11 +29,11 @@ from core.people.api.views import person_asking
 from core.people.permissions import check_reader, project_for
 from research.inference import tasks
 from research.inference.forms.runs import RunChoiceForm, RunForm, TryForm
-from research.inference.models import Run, RunState
+from research.inference.models import Run, RunFailure, RunState
 from research.inference.pages.models import ability_of
 from research.inference.pages.runs import run_plan
 from research.inference.permissions import model_for, models_for, run_for, run_to_give, run_to_steer
-from research.inference.selectors.runs import runs, trial_details
+from research.inference.selectors.runs import failures_of, runs, trial_details
 from research.inference.services import runs as services
 from research.inference.services import steering
 from research.inference.services.steering import WorkRefusedError
@@ -61,6 +61,16 @@ class RunSerializer(serializers.ModelSerializer[Run]):
 
     def get_languages(self, run: Run) -> list[str]:
         return [language.pk for language in run.languages.all()]
+
+
+class RunFailureSerializer(serializers.ModelSerializer[RunFailure]):
+    image = serializers.UUIDField(source="image.public_id", help_text="The ID of the image.")
+    language = serializers.CharField(source="language_id", allow_null=True, help_text="Null if an encoder failed.")
+
+    class Meta:
+        model = RunFailure
+        fields = ("image", "language", "reason", "at")
+        read_only_fields = fields
 
 
 NewRunSerializer = form_shape(
@@ -155,6 +165,19 @@ def _run_sent(request: Request) -> tuple[dict[str, Any], RunForm]:
 @api.get("run", "A run", RunSerializer)
 def run_show(request: Request, run_id: int) -> Response:
     return Response(RunSerializer(run_for(person_asking(request), run_id)).data)
+
+
+@api.list(
+    "run_failures",
+    "Images that failed in a run, and why",
+    "RunFailurePage",
+    RunFailureSerializer,
+    description="Without those of images that are assigned to you.",
+)
+def run_failures(request: Request, run_id: int) -> Response:
+    by = person_asking(request)
+    rows = failures_of(run_for(by, run_id), by)
+    return page(request, [ListPart(0, rows)], order=["pk"], show=many_shown(RunFailureSerializer))
 
 
 @api.patch(

@@ -17,6 +17,7 @@ urlpatterns = [
     path("models/runs/plan/", runs.run_plan_show, name="run-plan"),
     path(f"{RUN}/", runs.run_show_or_change, name="run-show"),
     path(f"{RUN}/trial/", runs.trial_show, name="trial-show"),
+    path(f"{RUN}/failures/", runs.run_failures, name="run-failures"),
     path(f"{RUN}/<slug:action>/", runs.run_step, name="run-step"),
     path("models/trainings/", trainings.training_list, name="training-list"),
     path(f"{TRAINING}/", trainings.training_show, name="training-show"),

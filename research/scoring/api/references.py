@@ -6,24 +6,26 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from django.db.models import OuterRef, Subquery
 from django.urls import reverse
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from core.images.models import CollectionImage
 from core.people.api.forms import form_shape, sent_form
 from core.people.api.jobs import JobReport, job_kind, started
 from core.people.api.operations import ApiOperations, one_address
 from core.people.api.pagination import ListPart, many_shown, page
-from core.people.api.problems import explain, refused_as
+from core.people.api.problems import ApiError, explain, refused_as
 from core.people.api.requested import validated_data
 from core.people.api.views import asking_now, person_asking
 from core.people.permissions import READERS, project_for
 from research.scoring.forms.references import ReferenceTranslationForm
 from research.scoring.forms.scores import WithoutReferencesForm
-from research.scoring.models import ReferenceKind, ReferenceSet, ReferenceTranslation
-from research.scoring.permissions import reference_set_for
+from research.scoring.models import Reference, ReferenceKind, ReferenceSet, ReferenceTranslation
+from research.scoring.permissions import has_assigned_images, images_are_closed, reference_set_for
 from research.scoring.selectors.setup import reference_sets, written_by_people
 from research.scoring.services import references as services
 from research.scoring.services.reference_translations import start_translations, translate_again
@@ -44,6 +46,16 @@ class ReferenceSetSerializer(serializers.ModelSerializer[ReferenceSet]):
             *("id", "name", "language", "collection", "kind", "source", "is_evaluation"),
             *("images", "captions", "created_at", "changed_at"),
         )
+        read_only_fields = fields
+
+
+class ReferenceCaptionSerializer(serializers.ModelSerializer[Reference]):
+    image = serializers.UUIDField(source="image.public_id", help_text="The ID of the image.")
+    key = serializers.CharField(allow_null=True, help_text="Its key; null once it has left the collection.")
+
+    class Meta:
+        model = Reference
+        fields = ("image", "key", "position", "text")
         read_only_fields = fields
 
 
@@ -83,6 +95,23 @@ def references_without_captions(request: Request, slug: str) -> Response:
 @api.get("reference_set", "A set of reference captions", ReferenceSetSerializer)
 def reference_show(request: Request, slug: str, set_id: int) -> Response:
     return Response(ReferenceSetSerializer(reference_set_for(person_asking(request), slug, set_id)).data)
+
+
+@api.list(
+    "reference_captions",
+    "The captions of a set of references",
+    "ReferenceCaptionPage",
+    ReferenceCaptionSerializer,
+    description="Refused while images of the set are assigned to you.",
+)
+def reference_captions(request: Request, slug: str, set_id: int) -> Response:
+    by = person_asking(request)
+    found = reference_set_for(by, slug, set_id)
+    if has_assigned_images(by, [found]):
+        raise ApiError(409, "images-assigned", images_are_closed())
+    key = CollectionImage.objects.filter(collection=found.collection_id, image=OuterRef("image")).values("key")
+    rows = found.references.select_related("image").annotate(key=Subquery(key[:1]))
+    return page(request, [ListPart(0, rows)], order=["pk"], show=many_shown(ReferenceCaptionSerializer))
 
 
 @api.patch(

@@ -61,12 +61,13 @@ def compare_page(
     """
     names = common_metrics(test, base)
     only = None if filter.is_all else restriction(filter, project=test.project)
-    results = [result for name in names if (result := _result(test, base, name, method, only)) is not None]
+    compared = compared_figures(test, base, method=method, only=only)
+    results = [result for result, _p in compared]
     images = max((result.images for result in results), default=0)
     chosen = metric if metric in names else next(iter(names), "")
     ahead, behind = _apart(test, base, chosen, viewer, only) if viewer and chosen else ([], [])
     return {
-        "lines": [_line(result, p) for result, p in zip(results, _corrected(results), strict=True)],
+        "lines": [_line(result, p) for result, p in compared],
         "images": images,
         "are_few": images < FEW_IMAGES,
         "left_out": max((result.left_out for result in results), default=0),
@@ -78,6 +79,15 @@ def compare_page(
         "test_ahead": ahead,
         "base_ahead": behind,
     }
+
+
+def compared_figures(
+    test: Scoring, base: Scoring, *, method: str, only: ImageRestriction | None
+) -> list[tuple[PairedResult, float]]:
+    """Return the difference in each common metric, with its p-value by Holm's method for all of them."""
+    names = common_metrics(test, base)
+    results = [result for name in names if (result := _result(test, base, name, method, only)) is not None]
+    return list(zip(results, _corrected(results), strict=True))
 
 
 def _result(

@@ -30,7 +30,7 @@ from research.scoring.pages.comparing import compare_page, labels_of
 from research.scoring.pages.images import ScoredImagesShown, images_page
 from research.scoring.pages.progress import progress_of
 from research.scoring.pages.scores import scores_page
-from research.scoring.permissions import has_assigned_images, scoring_for
+from research.scoring.permissions import has_assigned_images, images_are_closed, scoring_for
 from research.scoring.rules.metrics import MetricChoiceError
 from research.scoring.selectors import setup
 from research.scoring.selectors.restricting import by_level, restricted_figures, with_intervals
@@ -227,10 +227,3 @@ def score_compare(request: HttpRequest, slug: str) -> HttpResponse:
         else:
             context |= {"comparison": page, "test": test, "base": base, "method": method, "is_closed": is_closed}
     return render(request, "scoring/compare.html", context | {"images": images}, status=images.status)
-
-
-def images_are_closed() -> str:
-    return _(
-        "You have an unfinished batch with images of this project, and this file says what was written about "
-        "them. Submit that batch first, or ask somebody else."
-    )
