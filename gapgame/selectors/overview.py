@@ -209,7 +209,7 @@ def _rules_of(players: Sequence[Player]) -> dict[int, list[dict[str, Any]]]:
 
 def skips_page(season: Season, *, number: str) -> tuple[Page[GapItem], list[tuple[GapItem, Counts, Notes]]]:
     """List sentences with reasons and the newest notes, those skipped most often first, those switched off last."""
-    page = Paginator(skipped_items(season).order_by("-is_used", "-skips", "pk"), SENTENCES_PER_PAGE).get_page(number)
+    page = Paginator(skipped_items(season), SENTENCES_PER_PAGE).get_page(number)
     items, labels = list(page.object_list), dict(SkipReason.choices)
     reasons, notes = skip_reasons(season, items), _notes(season, items)
     named = {
@@ -220,13 +220,14 @@ def skips_page(season: Season, *, number: str) -> tuple[Page[GapItem], list[tupl
 
 
 def skipped_items(season: Season) -> QuerySet[GapItem]:
-    """List sentences that players skipped, with `skips` and how often they were `seen`."""
+    """List sentences that players skipped, with `skips` and how often they were `seen`; the most skipped first."""
     skips = Q(turns__outcome=TurnOutcome.SKIPPED, turns__player__season=season)
     seen = Q(turns__opened_at__isnull=False, turns__player__season=season)
     return (
         GapItem.objects.filter(pk__in=_skipped(season).values("item"))
         .select_related("language")
         .annotate(skips=Count("turns", filter=skips), seen=Count("turns", filter=seen))
+        .order_by("-is_used", "-skips", "pk")
     )
 
 
