@@ -289,6 +289,7 @@ SPECTACULAR_SETTINGS = {
         "VectorKind": "research.inference.models.VectorKind",
         "WorkRole": "office.recruitment.models.WorkRole",
         "PlaceLevel": "research.selection.models.PlaceLevelChoice",
+        "EstimateBasis": "annotation.rules.estimates.EstimateBasis",
         "DecodingPrecision": "research.inference.forms.runs.PRECISIONS",
         "RoundState": "annotation.models.RoundState",
         "RunState": "research.inference.models.RunState",

@@ -95,9 +95,9 @@ class EstimatedSerializer(serializers.Serializer[Any]):
 class EstimatedLanguageSerializer(EstimatedSerializer):
     language = serializers.CharField(source="language.tag")
     caption_s = serializers.FloatField(source="caption.seconds", help_text="Seconds for a caption.")
-    caption_basis = serializers.ChoiceField(list(EstimateBasis), source="caption.basis")
+    caption_basis = serializers.ChoiceField(EstimateBasis.choices, source="caption.basis")
     rating_s = serializers.FloatField(source="rating.seconds", help_text="Seconds for a rating of a caption.")
-    rating_basis = serializers.ChoiceField(list(EstimateBasis), source="rating.basis")
+    rating_basis = serializers.ChoiceField(EstimateBasis.choices, source="rating.basis")
 
 
 class LanguagesEstimateSerializer(serializers.Serializer[Any]):
