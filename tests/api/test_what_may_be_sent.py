@@ -26,7 +26,7 @@ def mia(seeded: Seeded) -> Program:
 
 
 def test_an_unknown_parameter_is_refused_with_those_that_there_are(mia):
-    answer = mia.get(address("caption-list", "lions"), langauge="de")
+    answer = mia.get(address("rating-list", "lions"), langauge="de")
     assert code(answer) == (422, "invalid")
     assert answer.json()["errors"] == {
         "langauge": ["There is no such name here. Valid names: cursor, limit, language, round."]
