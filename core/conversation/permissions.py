@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from core.conversation.models import ManagerThread, ReportedImage, SavedAnswer
+from core.conversation.rules import ReportReason
 from core.images.models import Image
 from core.languages.models import Language
 from core.people.models import Project, Role, User
@@ -65,14 +66,20 @@ class ReportableKind:
     """A kind of work with images to report.
 
     `find` returns the item at a position of somebody's own batch, or raises Http404. `skip` gives it up for good, in
-    the current transaction, and returns False if it was done before; None where nothing is skipped. Repeating it
-    changes nothing. `captions` returns those of items, in the order in which they were seen, for a manager who may read
-    what is said about the images of the items.
+    the current transaction, and returns False if it was done before. Repeating it changes nothing. `captions` returns
+    those of items, in the order in which they were seen, for a manager who may read what is said about the images of
+    the items. `reasons` are those that make sense in such work.
+
+    `is_locked_last` where the rows that `skip` locks come after those of a report (docs/decisions/0039). `go_on` opens
+    what comes after a skipped item and returns its address; without it, people go on at the address of the item.
     """
 
     find: Callable[[User, UUID, int], ReportableItem]
-    skip: Callable[[UUID, User, int, datetime], bool | None]
+    skip: Callable[[UUID, User, int, datetime], bool]
     captions: Callable[[User, Collection[ItemPlace]], SeenCaptions] = _no_captions
+    reasons: Collection[ReportReason] = tuple(ReportReason)
+    is_locked_last: bool = False
+    go_on: Callable[[UUID, User, datetime], str] | None = None
 
 
 KINDS: dict[str, ReportableKind] = {}

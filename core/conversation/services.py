@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Literal
 from uuid import UUID
 
@@ -43,17 +44,24 @@ class MessageRefusedError(Exception):
 
 def report_image(
     *, kind: str, batch_id: UUID, position: int, person: User, reason: ReportReason, comment: str, now: datetime
-) -> bool | None:
+) -> bool:
     """Report the image of an item and skip the item. Repeating it has no further effect.
 
-    Return False if the item was done before, which it stays; None in work of which nothing is skipped. Raises Http404.
+    Return False if the item was done before, which it stays. Raises Http404. Raises ValueError: the reason makes no
+    sense in this kind of work.
     """
-    item = KINDS[kind].find(person, batch_id, position)
+    work = KINDS[kind]
+    if reason not in work.reasons:
+        raise ValueError(f"{reason} is no reason to report one of {kind}: give one of {', '.join(work.reasons)}.")
+    item = work.find(person, batch_id, position)
+    about: dict[str, Any] = {"item": item, "about": f"{kind}:{batch_id}:{position}", "reason": reason}
+    keep = partial(keep_report, **about, person=person, comment=comment, now=now)
     with transaction.atomic():
-        is_skipped = KINDS[kind].skip(batch_id, person, position, now)
-        keep_report(
-            item=item, about=f"{kind}:{batch_id}:{position}", person=person, reason=reason, comment=comment, now=now
-        )
+        if work.is_locked_last:
+            keep()
+        is_skipped = work.skip(batch_id, person, position, now)
+        if not work.is_locked_last:
+            keep()
     return is_skipped
 
 

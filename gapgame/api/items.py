@@ -76,7 +76,9 @@ class WantedVectorsSerializer(serializers.Serializer[Any]):
 
 class SkippedItemSerializer(GapItemSerializer):
     seen = serializers.IntegerField(help_text="How often players were shown it.")
-    reasons = serializers.SerializerMethodField(help_text="How often players skipped it for each reason.")
+    reasons = serializers.SerializerMethodField(
+        help_text="How often players skipped it for each reason; `reported`: by reporting an image of it."
+    )
 
     @extend_schema_field(serializers.DictField(child=serializers.IntegerField()))
     def get_reasons(self, item: GapItem) -> dict[str, int]:

@@ -45,6 +45,8 @@ ENDED = (
 PLAYERS_PER_PAGE = 50
 SENTENCES_PER_PAGE = 25
 MAX_NOTES = 10
+REPORTED = "reported"
+"""Stands for the reason of turns that were skipped by reporting an image: the inbox has what is wrong with it."""
 Counts = list[tuple[str, int]]
 Notes = list[tuple[str, str]]
 
@@ -210,7 +212,7 @@ def _rules_of(players: Sequence[Player]) -> dict[int, list[dict[str, Any]]]:
 def skips_page(season: Season, *, number: str) -> tuple[Page[GapItem], list[tuple[GapItem, Counts, Notes]]]:
     """List sentences with reasons and the newest notes, those skipped most often first, those switched off last."""
     page = Paginator(skipped_items(season), SENTENCES_PER_PAGE).get_page(number)
-    items, labels = list(page.object_list), dict(SkipReason.choices)
+    items, labels = list(page.object_list), {**dict(SkipReason.choices), REPORTED: _("Reported")}
     reasons, notes = skip_reasons(season, items), _notes(season, items)
     named = {
         item: [(str(labels.get(reason, reason)), number) for reason, number in counts.most_common()]
@@ -240,7 +242,7 @@ def skip_reasons(season: Season, items: Sequence[GapItem]) -> Mapping[int, Count
     counted: dict[int, Counter[str]] = defaultdict(Counter)
     rows = _skipped(season).filter(item__in=items).values_list("item", "skip_reason").annotate(Count("pk"))
     for item, reason, number in rows:
-        counted[item][reason] = number
+        counted[item][reason or REPORTED] = number
     return counted
 
 

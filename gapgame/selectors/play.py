@@ -20,7 +20,7 @@ from core.images.models import Image
 from core.images.rules.sizes import sizes_of
 from core.people.models import User
 from gapgame.models import UNFINISHED, Attempt, ItemImage, Player, ScoreCount, Turn, TurnOutcome
-from gapgame.permissions import turn_for
+from gapgame.permissions import may_play, turn_for
 from gapgame.rules import play as rules
 from gapgame.rules.play import LEVELS, percent_below
 
@@ -229,20 +229,20 @@ def image_address(turn: Turn, image: Image, now: datetime) -> str:
 
 
 def reportable_hint(player: User, turn_id: UUID, position: int) -> ReportableItem:
-    """Return one of the images that the player of a turn has seen, by its place among them; reporting skips nothing."""
+    """Return one of the images that the player of a turn has seen, by its place among them."""
     turn = turn_for(player, turn_id)
     images = images_shown(turn)
     if not 1 <= position <= len(images):
         raise Http404(_("There is no such page."))
-    image = images[position - 1]
+    image, now = images[position - 1], timezone.now()
     return ReportableItem(
         turn.player.season.project,
         turn.item.language,
         image,
         reverse("gapgame:turn-show", args=[turn.pk]),
-        is_skipped=False,
+        is_skipped=turn.outcome == TurnOutcome.OPEN and may_play(player, turn.player.season, now),
         is_played=True,
-        src=image_address(turn, image, timezone.now()),
+        src=image_address(turn, image, now),
         beside=[
             reverse("conversation:report-send", args=["turns", turn.pk, number]) for number in range(1, len(images) + 1)
         ],

@@ -6,14 +6,16 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from itertools import groupby
 from random import Random
+from typing import Literal
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Subquery
+from django.urls import reverse
 
 from core.compiled_query import CompiledQuery, save_columns
 from core.conversation.rules import MessageOrigin
-from core.conversation.selectors import is_held
+from core.conversation.selectors import is_held, is_reported_by
 from core.conversation.services import ask_managers
 from core.people.models import User
 from core.people.services import audit_log
@@ -101,7 +103,7 @@ def take_batch(*, player_id: int, user: User, language: str, now: datetime, rng:
         played = SeasonLanguage.objects.get(season=season, language=language)
         if Turn.objects.filter(player=player, outcome__in=UNFINISHED).exists():
             raise UnfinishedBatchError
-        items = _draw(player, language, season.batch_size, rng)
+        items = _draw(player, user, language, season.batch_size, rng)
         if not items:
             raise NoSentencesLeftError
         batch = GameBatch.objects.create(
@@ -118,12 +120,13 @@ def take_batch(*, player_id: int, user: User, language: str, now: datetime, rng:
     return batch
 
 
-def _draw(player: Player, language: str, size: int, rng: Random) -> list[int]:
+def _draw(player: Player, user: User, language: str, size: int, rng: Random) -> list[int]:
     # In other seasons too: the player has seen their words.
     seen = Turn.objects.filter(player__user=player.user_id).values("item")
     items = GapItem.objects.filter(item_set=player.season.item_set_id, language=language, is_used=True)
-    held = ItemImage.objects.filter(is_held(player.season.project_id, "image", "item__language")).values("item")
-    rows = items.exclude(pk__in=seen).exclude(pk__in=held).order_by("split", "pk").values_list("split", "pk")
+    is_unwanted = is_held(player.season.project_id, "image", "item__language") | is_reported_by(user, "image")
+    unwanted = ItemImage.objects.filter(is_unwanted).values("item")
+    rows = items.exclude(pk__in=seen).exclude(pk__in=unwanted).order_by("split", "pk").values_list("split", "pk")
     pools = [[item for _, item in of_split] for _, of_split in groupby(rows, key=lambda row: row[0])]
     drawn: list[int] = []
     while pools and len(drawn) < size:
@@ -269,10 +272,39 @@ def skip(*, turn_id: UUID, user: User, reason: SkipReason, note: str = "", now: 
             raise StaleTurnError
         if not may_play(user, season, now):
             raise NotPlayingError
-        turn.outcome, turn.finished_at = TurnOutcome.SKIPPED, now
-        turn.skip_reason, turn.skip_note = reason, note
-        turn.save(update_fields=["outcome", "finished_at", "skip_reason", "skip_note"])
+        _end_skipped(turn, now, reason, note)
     return turn
+
+
+def skip_reported(turn_id: UUID, user: User, _position: int, now: datetime) -> bool:
+    """Skip the sentence of a turn when its player reports an image of it; call within a transaction.
+
+    The report has the reason. Return False if the turn is over or play has stopped: then the guesses count.
+
+    Raises Turn.DoesNotExist.
+    """
+    turn = _locked_turn(turn_id, user)
+    if turn.outcome == TurnOutcome.OPEN and may_play(user, turn.player.season, now):
+        _end_skipped(turn, now)
+    return turn.outcome == TurnOutcome.SKIPPED
+
+
+def _end_skipped(turn: Turn, now: datetime, reason: SkipReason | Literal[""] = "", note: str = "") -> None:
+    turn.outcome, turn.finished_at = TurnOutcome.SKIPPED, now
+    turn.skip_reason, turn.skip_note = reason, note
+    turn.save(update_fields=["outcome", "finished_at", "skip_reason", "skip_note"])
+
+
+def open_after(turn_id: UUID, user: User, now: datetime) -> str:
+    """Open the sentence that comes after a turn; return its address, or that of the season when there is none."""
+    player = Player.objects.select_related("season").get(all_turns=turn_id, user=user)
+    try:
+        turn = open_turn(player_id=player.pk, user=user, now=now)
+    except NotPlayingError:
+        turn = None
+    if turn is None:
+        return reverse("gapgame:season-show", args=[player.season.slug])
+    return reverse("gapgame:turn-show", args=[turn.pk])
 
 
 def _write_note(turn_id: UUID, user: User, note: str, now: datetime) -> None:

@@ -229,7 +229,7 @@ class TestSkipping:
         assert other.lease.assignments.count() == 2
 
 
-def test_a_report_of_a_turn_tells_the_manager_alone_and_shows_no_image_before_its_hint():
+def test_a_report_of_a_turn_skips_its_sentence_and_shows_no_image_before_its_hint():
     season = make_season(starts_at=NOW, ends_at=NOW + timedelta(days=30000))
     player = make_player(season)
     who: dict[str, Any] = {"player_id": player.pk, "user": player.user, "now": timezone.now()}
@@ -244,11 +244,27 @@ def test_a_report_of_a_turn_tells_the_manager_alone_and_shows_no_image_before_it
     assert turn.item.word not in shown
     assert "An Author" not in shown
     assert client.get(f"/report/turns/{turn.pk}/2/").status_code == 404
-    client.post(address, {"reason": "wrong_image"})
+    assert "The caption is in another language" not in shown
+    assert client.post(address, {"reason": "language"}).status_code == 422, "there is no caption"
+    api: dict[str, Any] = {"path": f"/api/v1/work/reports/turns/{turn.pk}/1/", "content_type": "application/json"}
+    refused = client.post(**api, data={"reason": "language"})
+    assert "broken, offensive, wrong_image, indescribable" in refused.json()["errors"]["reason"][0]
     turn.refresh_from_db()
     assert turn.outcome == TurnOutcome.OPEN
+    went_on = client.post(address, {"reason": "wrong_image"})
+    turn.refresh_from_db()
+    player.refresh_from_db()
+    assert (turn.outcome, turn.score, player.total, player.turns) == (TurnOutcome.SKIPPED, 0, 0, 0)
+    following = player.all_turns.get(outcome=TurnOutcome.OPEN)
+    assert went_on["Location"] == f"/game/turns/{following.pk}/"
+    assert "Reported. Thank you!" in client.get(went_on["Location"]).content.decode()
+    assert client.get(f"/report/turns/{turn.pk}/2/").status_code == 404, "its images were no hints"
+    assert client.post(address, {"reason": "offensive"})["Location"] == went_on["Location"], "once more, to no effect"
     reported = ReportedImage.objects.get()
     assert reported.image_id == turn.item.images.get(position=0).image_id
+    assert reported.reports.get().reason == "wrong_image"
+    skips = client_of(season.project.created_by).get(f"/projects/{season.project.slug}/game/{season.slug}/skipped/")
+    assert "Reported: 1" in skips.content.decode()
     ReportedImage.objects.update(state=ReportedState.PAUSED)
     other = make_player(season)
     playing.take_batch(player_id=other.pk, user=other.user, language="en", now=timezone.now(), rng=Random(1))

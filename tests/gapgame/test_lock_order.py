@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from core.conversation.rules import ReportReason
+from core.conversation.services import report_image
 from core.people import personal_data
 from core.people.models import User
 from core.people.services import accounts
@@ -66,6 +68,11 @@ class Played:
         about: dict[str, Any] = {"number": 1, "guess": "cat", "now": NOW + timedelta(minutes=1)}
         return partial(playing.make_guess, turn_id=self.turn.pk, user=self.user, **about)
 
+    def report(self) -> Callable[[], Any]:
+        Turn.objects.filter(pk=self.turn.pk).update(attempts_made=1)
+        about: dict[str, Any] = {"reason": ReportReason.BROKEN, "comment": "Grey.", "now": NOW + timedelta(minutes=1)}
+        return partial(report_image, kind="turns", batch_id=self.turn.pk, position=1, person=self.user, **about)
+
 
 STEPS: dict[str, Callable[[Played], Callable[[], Any]]] = {
     "take": Played.take_another,
@@ -78,6 +85,7 @@ STEPS: dict[str, Callable[[Played], Callable[[], Any]]] = {
         note="No verb.",
         now=NOW + timedelta(minutes=1),
     ),
+    "report": Played.report,
     "close": lambda p: partial(
         playing.close_season, season_id=p.season.pk, now=p.season.ends_at + timedelta(minutes=1)
     ),

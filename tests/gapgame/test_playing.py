@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
+from core.conversation.permissions import ReportableItem
+from core.conversation.rules import ReportReason
+from core.conversation.services import keep_report
 from core.people.models import Membership
 from gapgame.models import Attempt, GapItem, Player, ScoreCount, SkipReason, Turn, TurnOutcome
 from gapgame.rules.play import LEVELS, MIN_PAUSE
@@ -216,6 +219,18 @@ def test_the_time_of_a_turn_runs_from_when_it_is_shown_after_its_fetch(turn, pla
 def test_a_sentence_that_is_switched_off_is_not_drawn(player):
     GapItem.objects.exclude(pk=GapItem.objects.first().pk).update(is_used=False)
     assert take(player).all_turns.count() == 1
+
+
+def test_a_sentence_with_an_image_that_the_player_reported_is_not_drawn():
+    player = make_player(make_season(items=3, batch_size=3))
+    reported, *others = GapItem.objects.all()
+    image, language = reported.images.get(position=0).image, reported.language
+    item = ReportableItem(player.season.project, language, image, "")
+    said: dict[str, Any] = {"reason": ReportReason.OFFENSIVE, "comment": "", "now": NOW}
+    with transaction.atomic():
+        keep_report(item=item, about="turns", person=player.user, **said)
+    assert set(take(player).all_turns.values_list("item", flat=True)) == {other.pk for other in others}
+    assert take(make_player(player.season)).all_turns.filter(item=reported).exists()
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")

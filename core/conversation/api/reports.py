@@ -16,12 +16,12 @@ from rest_framework.response import Response
 from core.conversation import services
 from core.conversation.api.messages import asked_of_inbox
 from core.conversation.models import ImageReport, ReportedImage, ReportedState
-from core.conversation.permissions import inbox_of, item_for, reported_image_for
+from core.conversation.permissions import KINDS, inbox_of, item_for, reported_image_for
 from core.conversation.rules import ReportReason
 from core.conversation.selectors import reported_images, seen_captions
 from core.people.api.operations import ApiOperations
 from core.people.api.pagination import ListPart, page
-from core.people.api.requested import validated_data
+from core.people.api.requested import valid_values, validated_data
 from core.people.api.views import person_asking
 from core.people.models import Project, User
 from core.people.rules.pseudonyms import pseudonym
@@ -33,6 +33,11 @@ DECISIONS = [one for one in ReportedState.choices if one[0] != ReportedState.REP
 class ReportSerializer(serializers.Serializer[Any]):
     reason = serializers.ChoiceField(ReportReason.choices)
     comment = serializers.CharField(allow_blank=True, default="", max_length=services.MAX_COMMENT_CHARACTERS)
+
+    def validate_reason(self, reason: str) -> str:
+        if reason not in (reasons := self.context["reasons"]):
+            raise serializers.ValidationError(valid_values(reasons))
+        return reason
 
 
 class SeenCaptionSerializer(serializers.Serializer[Any]):
@@ -87,12 +92,13 @@ class ImageDecisionSerializer(serializers.Serializer[Any]):
     {204: None},
     request=ReportSerializer,
     has_key=False,
-    description="`kind` is captions, ratings or pairs. Others get the image; you do not get it again. An answer "
-    "that was submitted before stays. A report of an image of the game (`turns`) skips nothing.",
+    description="`kind` is captions, ratings, pairs or turns. Others get the image; you do not get it again. An "
+    "answer that was submitted before stays. In the game (`turns`) you skip the sentence, which scores nothing, and the "
+    "reason `language` is refused.",
 )
 def report_send(request: Request, kind: str, batch_id: UUID, position: int) -> Response:
     item_for(person_asking(request), kind, batch_id, position)
-    sent = validated_data(ReportSerializer, request)
+    sent = validated_data(ReportSerializer, request, {"reasons": KINDS[kind].reasons})
     about: dict[str, Any] = {"kind": kind, "batch_id": batch_id, "position": position} | sent
     services.report_image(**about, person=person_asking(request), now=timezone.now())
     return Response(status=204)

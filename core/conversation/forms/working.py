@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from django import forms
@@ -19,13 +19,14 @@ def text_area(rows: int) -> forms.Textarea:
 class ReportForm(forms.Form):
     """With `ask` in it, only the comment counts, which is then a question."""
 
-    reason = forms.ChoiceField(label=_("What is wrong?"), choices=ReportReason.choices, widget=forms.RadioSelect)
+    reason = forms.ChoiceField(label=_("What is wrong?"), widget=forms.RadioSelect)
     comment = forms.CharField(
         label=_("Comment or question"), required=False, max_length=MAX_COMMENT_CHARACTERS, widget=text_area(3)
     )
 
-    def __init__(self, data: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, data: Mapping[str, Any] | None = None, *, reasons: Collection[ReportReason]) -> None:
         super().__init__(data)
+        self.fields["reason"].choices = [(one.value, one.label) for one in reasons]  # type: ignore[attr-defined]
         self.is_question = data is not None and "ask" in data
         self.fields["reason"].required = not self.is_question
         self.fields["comment"].required = self.is_question

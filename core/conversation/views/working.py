@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods
 from core.conversation import services
 from core.conversation.forms.working import MessageForm, ReportForm
 from core.conversation.permissions import (
+    KINDS,
     ReportableItem,
     item_for,
     project_asked,
@@ -29,7 +30,7 @@ from core.people.requests import RefusalsShown, numbers_in, user_of
 def report_send(request: HttpRequest, kind: str, batch_id: UUID, position: int) -> HttpResponse:
     person = user_of(request)
     item = item_for(person, kind, batch_id, position)
-    form = ReportForm(request.POST if request.method == "POST" else None)
+    form = ReportForm(request.POST if request.method == "POST" else None, reasons=KINDS[kind].reasons)
     if not form.is_valid():
         image = {"src": item.src, "is_ready": True} if item.src else served_image(item.image, person)
         context = {"form": form, "item": item, "image": image}
@@ -39,13 +40,19 @@ def report_send(request: HttpRequest, kind: str, batch_id: UUID, position: int) 
     if form.is_question:
         return _ask(request, item, form.cleaned_data["comment"])
     about: dict[str, Any] = {"kind": kind, "batch_id": batch_id, "position": position} | form.cleaned_data
-    said = {
-        True: _("Reported. Thank you! You will not get this image again."),
-        False: _("Reported. Thank you! Your submitted answer does not change."),
-        None: _("Reported. Thank you!"),
-    }
-    messages.success(request, said[services.report_image(**about, person=person, now=timezone.now())])
-    return redirect(item.url)
+    return _report(request, item, **about, person=person, now=timezone.now())
+
+
+def _report(request: HttpRequest, item: ReportableItem, *, kind: str, **about: Any) -> HttpResponse:
+    """Report the image, and go on to what comes after an item that this skipped."""
+    if not services.report_image(kind=kind, **about):
+        messages.success(request, _("Reported. Thank you! Your submitted answer does not change."))
+        return redirect(item.url)
+    not_again = _("Reported. Thank you! You will not get this image again.")
+    # Another sentence of the same batch may have the same image.
+    messages.success(request, _("Reported. Thank you!") if item.is_played else not_again)
+    go_on = KINDS[kind].go_on
+    return redirect(go_on(about["batch_id"], about["person"], about["now"]) if go_on else item.url)
 
 
 def _ask(request: HttpRequest, item: ReportableItem, text: str) -> HttpResponse:
