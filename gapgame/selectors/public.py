@@ -28,6 +28,7 @@ from gapgame.models import (
     TurnOutcome,
 )
 from gapgame.rules.play import MICRO, points_shown
+from gapgame.selectors.outlooks import PlayedLanguage, add_languages, played_by_all
 from gapgame.selectors.play import FOUND, TurnPage, score_of, turn_page
 
 LOOKED_AT_AGAIN = 12
@@ -45,12 +46,13 @@ def past_turns(
     return turns, [turn_page(turn, now=now) for turn in turns.object_list]
 
 
-def last_batch(player: Player) -> dict[str, Any] | None:
+def last_batch(player: Player, languages: Sequence[PlayedLanguage]) -> dict[str, Any] | None:
     """Describe the player's newest batch, if it is done. `tallies`: how many turns ended how, the words found first.
 
     `nearest` is the closest wrong guess, if any: guess, word, percentage. `best_before`: the points of the best earlier
     batch of the same size; None if there is none. `again`: the first turns whose word was not found, to look at once
-    more; `more_missed` counts the others.
+    more; `more_missed` counts the others. `played`: its language among `languages`, `done` and `wanted` everybody's
+    sentences in it.
     """
     batch = player.batches.order_by("-number").first()
     if batch is None or batch.all_turns.filter(outcome__in=UNFINISHED).exists():
@@ -62,6 +64,7 @@ def last_batch(player: Player) -> dict[str, Any] | None:
         **{outcome.value: Count("pk", filter=Q(outcome=outcome)) for outcome in TurnOutcome},
     )
     missed = counts["failed"] + counts["cut_off"]
+    done, wanted = played_by_all(player.season, batch.language_id)
     tallies = {
         _("At the first guess"): counts["attempt_1"],
         _("At the second guess"): counts["attempt_2"],
@@ -81,6 +84,9 @@ def last_batch(player: Player) -> dict[str, Any] | None:
             turns.filter(SHOWN["missed"]).select_related("item__language").order_by("position")[:LOOKED_AT_AGAIN]
         ),
         "more_missed": max(0, missed - LOOKED_AT_AGAIN),
+        "played": next((one for one in languages if one.language.pk == batch.language_id), None),
+        "done": done,
+        "wanted": wanted,
     }
 
 
@@ -143,18 +149,21 @@ def season_page(season: Season, viewer: User | AnonymousUser, now: datetime) -> 
     player = Player.objects.filter(season=season, user=viewer.pk).first() if viewer.pk else None
     if player:
         player.season = season
+    state = state_of(season, now)
+    add_languages([season], viewer)
+    languages: Sequence[PlayedLanguage] = season.played  # type: ignore[attr-defined]
     token = season.invitation.token if season.access == SeasonAccess.OPEN and season.invitation else ""
     return {
         "season": season,
-        "state": state_of(season, now),
+        "state": state,
         "description": to_html(season.description),
         "prizes": to_html(season.prizes),
-        "languages": list(season.languages.select_related("language")),
+        "languages": languages,
         "needs": _needs(season, viewer, has_joined=player is not None),
         "join_token": token,
         "player": player,
         "score": score_of(player, None) if player else None,
-        "batch": last_batch(player) if player else None,
+        "batch": last_batch(player, languages) if player and state == SeasonState.ON else None,
         "has_turns_left": bool(player) and Turn.objects.filter(player=player, outcome__in=UNFINISHED).exists(),
     }
 

@@ -20,6 +20,7 @@ from core.people.requests import is_htmx, keep_typed, number_in, take_typed, use
 from gapgame.models import SeasonLanguage, SkipReason, Turn, TurnOutcome
 from gapgame.permissions import player_for, season_to_play, seasons_open_to, turn_for, turn_shown_to
 from gapgame.rules.play import MAX_GUESS_CHARACTERS, MIN_PAUSE, TurnScriptRule
+from gapgame.selectors.outlooks import add_languages
 from gapgame.selectors.play import image_at, score_of, served_size, turn_page
 from gapgame.selectors.public import leaderboard_page, listed_seasons, past_turns, season_page, winners_of
 from gapgame.services import players as services
@@ -214,7 +215,9 @@ def image_show(request: HttpRequest, turn_id: UUID, signature: str) -> HttpRespo
 
 @require_safe
 def game_home(request: HttpRequest) -> HttpResponse:
-    seasons = listed_seasons(seasons_open_to(user_of(request)), user_of(request), timezone.now())
+    user, now = user_of(request), timezone.now()
+    seasons = listed_seasons(seasons_open_to(user), user, now)
+    add_languages([season for season in seasons if now < season.ends_at], user)
     return render(request, "gapgame/home.html", {"seasons": seasons})
 
 

@@ -93,8 +93,8 @@ class ImageDecisionSerializer(serializers.Serializer[Any]):
     request=ReportSerializer,
     has_key=False,
     description="`kind` is captions, ratings, pairs or turns. Others get the image; you do not get it again. An "
-    "answer that was submitted before stays. In the game (`turns`) you skip the sentence, which scores nothing, and the "
-    "reason `language` is refused.",
+    "answer that was submitted before stays. In the game (`turns`) you skip the sentence, which scores nothing; the "
+    "reason `language` is refused there.",
 )
 def report_send(request: Request, kind: str, batch_id: UUID, position: int) -> Response:
     item_for(person_asking(request), kind, batch_id, position)

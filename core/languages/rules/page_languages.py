@@ -146,7 +146,7 @@ FILES_OF_WORK = (
     "templates/dashboard/email[_s]*.html",
     "templates/dashboard/guide.html",
     "templates/error.html",
-    "templates/gapgame/_batch.html",
+    "templates/gapgame/_batch*.html",
     "templates/gapgame/_guess.html",
     "templates/gapgame/_hints.html",
     "templates/gapgame/_image_credit.html",
