@@ -69,6 +69,10 @@ def coco(captions: Captions) -> str:
     return json.dumps({"images": images, "annotations": annotations})
 
 
+def coco_with_images_last(captions: Captions) -> str:
+    return json.dumps(dict(reversed(json.loads(coco(captions)).items())))
+
+
 def karpathy(captions: Captions) -> str:
     images = [
         {"filename": f"{key}.jpg", "split": "test", "sentences": [{"raw": text, "tokens": []} for text in texts]}
@@ -106,6 +110,7 @@ def label_studio(captions: Captions) -> str:
 
 TEXTS: Mapping[str, Callable[[Captions], str]] = {
     "coco.json": coco,
+    "coco_images_last.json": coco_with_images_last,
     "karpathy.json": karpathy,
     "results.token": flickr_token,
     "results.csv": flickr_table,

@@ -71,7 +71,7 @@ def spellings(name: str) -> list[str]:
     tails = [whole, *("/".join(parts[start:]) for start in range(deepest, len(parts)))]
     found = [name, *tails, *map(without_suffix, tails)]
     last, kind = without_suffix(parts[-1]), _kind(parts[-1])
-    suffixes = [suffix for suffix in SUFFIXES if not kind or _kind(f"x{suffix}") == kind]
+    suffixes = [suffix for suffix in SUFFIXES if not kind or SAME_KIND.get(suffix, suffix) == kind]
     found += [last + spelt for suffix in suffixes for spelt in (suffix, suffix.upper())]
     if (number := _number(name)) is not None:
         stems = [f"{number:0{digits}d}" for digits in range(1, 13)] + [stem.format(number) for stem in COCO_STEMS]
@@ -162,11 +162,14 @@ def _forms(path: str) -> list[str]:
 
 
 def _suffix(name: str) -> str:
-    return next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), "")
+    _stem, point, ending = name.rpartition(".")
+    suffix = point + ending.lower()
+    return suffix if suffix in SUFFIXES else ""
 
 
 def _kind(name: str) -> str:
-    return SAME_KIND.get(_suffix(name), _suffix(name))
+    suffix = _suffix(name)
+    return SAME_KIND.get(suffix, suffix)
 
 
 def _number(name: str) -> int | None:

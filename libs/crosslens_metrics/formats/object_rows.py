@@ -72,9 +72,11 @@ def _karpathy_row(number: int, value: Any) -> CaptionRow:
 
 
 def coco_rows(file: IO[bytes]) -> Rows:
-    # Twice through the file, as images may be named after their captions.
+    # Images may be named after their captions: only then is all of the file read twice.
     files: dict[str, str] = {}
     for member, record in json_members(file):
+        if member == ANNOTATIONS and files:
+            break
         entry = record.value if member == IMAGES and isinstance(record, LineRecord) else None
         if isinstance(entry, dict) and isinstance(entry.get("file_name"), str):
             files[str(entry.get("id"))] = entry["file_name"].strip()
