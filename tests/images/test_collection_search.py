@@ -10,13 +10,22 @@ import pytest
 from django.db import connection
 from django.urls import reverse
 
-from core.images.models import CollectionImage, Image, ImportJob, ImportOutcome, ImportRow
-from core.images.selectors.filters import entries_page, images_named
+from core.images.models import Collection, CollectionImage, Image, ImportJob, ImportOutcome, ImportRow
+from core.images.selectors.filters import ImageSearch, entries_page, images_named
 from core.images.services.collections import duplicate_collection
+from crosslens_metrics.formats.names import spellings
 from research.inference.models import CaptioningModel, ModelCaption
 from research.selection.services.places import locate_images
 from tests.clients import client_of
-from tests.factories import NOW, make_captioner, make_collection, make_image, make_project, make_user
+from tests.factories import (
+    NOW,
+    make_captioner,
+    make_collection,
+    make_image,
+    make_keyed_collection,
+    make_project,
+    make_user,
+)
 from tests.images.image_files import image_file, outcomes, report, run_path, zipped
 from tests.memory import peak_of
 from tests.queries import queries_of
@@ -246,6 +255,56 @@ def test_many_names_are_asked_for_within_what_sqlite_takes_as_it_is_built():
     finally:
         connection.connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, before)
     assert (len(named), len(deep)) == (1100, 200)
+
+
+def test_numbers_of_many_images_are_found_in_few_queries(django_assert_max_num_queries):
+    keys = [f"COCO_train2014_{number:012d}" for number in range(1500)]
+    collection = make_keyed_collection(keys)
+    times = []
+
+    with django_assert_max_num_queries(8):
+        named = ImageSearch(collection, after_each=lambda: times.append(1)).named(map(str, range(1500)))
+
+    of_key = dict(collection.entries.values_list("key", "image"))
+    assert {name: found.only and found.only.pk for name, found in named.items()} == {
+        str(number): of_key[key] for number, key in enumerate(keys)
+    }
+    assert times
+
+
+def test_names_are_the_same_among_entries_that_were_read_as_in_queries(folder, filled, monkeypatch):
+    files = ["001.jpg", "dogs/001.jpg", "cats/001.jpg", "cats/002.JPG", NFD, "b1.tiff", "photo.v2.png", "same.jpg"]
+    filled(*files)
+    (folder / "again.jpg").write_bytes((folder / "same.jpg").read_bytes())
+    entries = run_path(folder).collection.entries
+    digest, address = entries.get(key="001").image.sha256, "https://example.org/p/7.jpg"
+    Image.objects.filter(sha256=digest).update(source=address)
+    numbers = make_keyed_collection(["COCO_val2014_000000000002", "000000000003", "dogs/002", "7", "Zoë"])
+    make_keyed_collection(["001", "COCO_train2014_000000000002"])
+    names = {name for file in files for name in spellings(file)} | {"2", "3", "3.0", "0007.jpg", "dogs/2", "birds/001"}
+    names |= {"data/cats/001", "b1.png", "photo", "Zoe", "again", "", digest, digest.upper(), f"{digest}.jpg"}
+    names |= {address.replace("://", ":/"), "deep/" * 20 + "dogs/001.jpg"}
+    every = Collection.objects.all()
+    wheres: list[Any] = [(entries.first().collection, None), (numbers, None), (None, every), (None, None)]
+
+    by_queries = [ImageSearch(collection, among=among).named(names) for collection, among in wheres]
+    monkeypatch.setattr("core.images.selectors.filters.MANY_NAMES", 1)
+    for (collection, among), expected in zip(wheres, by_queries, strict=True):
+        search = ImageSearch(collection, among=among)
+        assert search.named(names) == expected
+        assert search.all is not None
+        assert any(found.only for found in expected.values())
+        assert any(not found.images for found in expected.values())
+
+
+def test_an_image_that_went_after_entries_were_read_is_unknown(collection, monkeypatch):
+    monkeypatch.setattr("core.images.selectors.filters.MANY_NAMES", 1)
+    search = ImageSearch(collection)
+    assert search.named(["harbour"])["harbour"].only is not None
+    image = collection.entries.get(key="harbour").image
+    collection.entries.filter(image=image).delete()
+    image.delete()
+    assert not search.named(["harbour"])["harbour"].images
 
 
 def test_a_name_in_very_many_folders_takes_little_and_means_the_image_in_fewer_of_them(folder, filled):

@@ -13,6 +13,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from core.images.models import Collection, Image, ImportJob
+from office.imports.services.previews import ImportWish, preview
 from research.inference.models import CaptioningModel, ModelCaption
 from research.scoring.models import Reference, ReferenceSet
 from tests.factories import make_collection, make_project
@@ -39,6 +40,17 @@ def looked_at(*arguments: Any) -> tuple[list[Any], int]:
 def write(file: Path, *values: Any) -> Path:
     file.write_text("".join(json.dumps(value) + "\n" for value in values))
     return file
+
+
+def test_a_job_keeps_its_lease_while_images_are_matched(tmp_path):
+    collection, renewed = make_collection(images=1), list[None]()
+    wish = ImportWish(collection=collection, language="en", model="blip", is_command=True)
+    [one] = preview(
+        [write(tmp_path / "a.jsonl", {"image": "a", "caption": "b"})], wish, after_each=lambda: renewed.append(None)
+    )
+    before = len(renewed)
+    assert one.images.number == 0
+    assert len(renewed) > before
 
 
 def test_preview_tells_what_files_are_and_stores_nothing(tmp_path):

@@ -7,11 +7,12 @@ has the rule for names.
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any, TypeVar, cast
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar, cast
 
 from django.core.cache import cache
 from django.core.paginator import Page, Paginator
@@ -139,6 +140,11 @@ MAX_NAMED = 3
 NAMES_PER_QUERY = 150
 """Each has up to a hundred spellings, asked of two columns; SQLite takes 32,766 values in a query as it is built."""
 EQUAL_NAMES_PER_QUERY = 5_000
+MANY_NAMES, ENTRIES_PER_NAME, MAX_ENTRIES_KEPT = 500, 50, 200_000
+"""To read all entries is quicker where so many names are asked for and there are so few entries for each of them. Each
+takes half a kilobyte."""
+NAMES_AT_ONCE = 2_000
+"""As many are looked up among entries that were read."""
 
 
 @dataclass(frozen=True)
@@ -170,101 +176,185 @@ class NamedImages:
         return message % {"name": self.name, "count": len(self.images), "keys": keys}
 
 
-def images_named(
-    references: Iterable[str], collection: Collection | None, *, among: QuerySet[Collection] | None = None
-) -> dict[str, NamedImages]:
-    """Find the images that each reference may mean: by one of the image's names, else by SHA-256.
+class _NamedEntry(NamedTuple):
+    """What an image is called in a collection, which is said by its name."""
 
-    Looked for in `collection`, or in those `among` which it may be; in all there are where neither is said.
-    """
-    within, wanted = _within(collection, among), list(dict.fromkeys(references))
-    found: dict[str, NamedImages] = {}
-    for start in range(0, len(wanted), EQUAL_NAMES_PER_QUERY):
-        found |= _equally_named(wanted[start : start + EQUAL_NAMES_PER_QUERY], within)
-    left = iter([name for name in wanted if name not in found])
-    digests_of = None if collection is None and among is None else within
-    while some := list(islice(left, NAMES_PER_QUERY)):
-        found |= _otherwise_named(some, within, digests_of)
-    return {name: found[name] for name in wanted}
-
-
-def images_of_names(
-    several: Iterable[tuple[str, ...]], collection: Collection | None, *, among: QuerySet[Collection] | None = None
-) -> dict[tuple[str, ...], NamedImages]:
-    """As `images_named`, where each image has several names, the likeliest first.
-
-    The others are looked for only where the one before is unknown.
-    """
-    left, found = list(dict.fromkeys(several)), dict[tuple[str, ...], NamedImages]()
-    for place in range(max(map(len, left), default=0)):
-        known = images_named((names[place] for names in left if place < len(names)), collection, among=among)
-        for names in left:
-            if place < len(names) and (not place or known[names[place]].images):
-                found[names] = known[names[place]]
-        left = [names for names in left if not found[names].images]
-    return found
+    image: int
+    key: str
+    file_name: str
+    collection: str
 
 
 @dataclass(frozen=True)
 class _NamedEntries:
-    """Entries by primary key, their names, and those by each name."""
+    """Entries by primary key, their further names, and by name the first of them and the others.
 
-    entries: Mapping[int, CollectionImage]
-    names: Mapping[int, list[str]]
-    by_name: Mapping[str, set[int]]
+    Most names are one entry's: lists of one would take a fourth of the memory.
+    """
 
-    def nearest(self, reference: str, candidates: Sequence[int]) -> NamedImages:
+    entries: dict[int, _NamedEntry]
+    further: dict[int, list[str]]
+    first: dict[str, int]
+    others: dict[str, list[int]]
+
+    def add(self, name: str, pk: int) -> None:
+        if self.first.setdefault(name, pk) != pk:
+            self.others[name].append(pk)
+
+    def names(self, pk: int) -> list[str]:
+        """The key, further names, and the file's name, unless one of those says in which folder it is."""
+        entry, more = self.entries[pk], self.further.get(pk, ())
+        has_file_name = entry.file_name and not any(name.endswith(f"/{entry.file_name}") for name in more)
+        return [entry.key, *more, *([entry.file_name] if has_file_name else [])]
+
+    def called(self, *names: str) -> list[int]:
+        known = [name for name in names if name in self.first]
+        return sorted({pk for name in known for pk in (self.first[name], *self.others.get(name, ()))})
+
+    def nearest(self, reference: str, candidates: Sequence[int]) -> list[_NamedEntry]:
+        """One entry of each image that the reference may mean."""
         entries = self.entries
-        by_key = dict.fromkeys(entries[pk].image_id for pk in candidates if entries[pk].key == reference)
+        by_key = dict.fromkeys(entries[pk].image for pk in candidates if entries[pk].key == reference)
         nearest = [*by_key] or closest(
-            reference, [(name, entries[pk].image_id) for pk in candidates for name in self.names[pk]]
+            reference, [(name, entries[pk].image) for pk in candidates for name in self.names(pk)]
         )
-        of_image = {entries[pk].image_id: entries[pk] for pk in sorted(candidates, reverse=True)}
-        matches = [of_image[image] for image in nearest]
-        keys = tuple(f"“{entry.key}” ({entry.collection.name})" for entry in matches)
-        return NamedImages(reference, tuple(entry.image for entry in matches), keys)
+        of_image = {entries[pk].image: entries[pk] for pk in reversed(candidates)}
+        return [of_image[image] for image in nearest]
 
 
-def _named_entries(names: set[str], within: QuerySet[CollectionImage]) -> _NamedEntries:
-    entries = _entries(names, within)
-    further = defaultdict(list)
-    # Not prefetched: a manager for each entry takes longer than all the rest.
-    for pk, name in ImageName.objects.filter(entry__in=entries).values_list("entry", "name"):
-        further[pk].append(name)
-    names_of = {entry.pk: list(_names(entry, further.get(entry.pk, ()))) for entry in entries.values()}
-    by_name = defaultdict(set)
-    for pk, several in names_of.items():
-        for name in (*several, entries[pk].file_name):
-            by_name[name].add(pk)
-    return _NamedEntries(entries, names_of, by_name)
+class ImageSearch:
+    """Finds the images that names in files may mean: by one of the image's names, else by SHA-256.
+
+    Looked for in `collection`, or in those `among` which it may be; in all there are where neither is said. The
+    database is asked for all spellings of a few names. Of 82,778 numbers that took 84 s, so once many were asked for,
+    the names of all entries are read and kept, and the same spellings are looked up there: 5 s. `after_each` is called
+    after some names at a time. The `images` may do without the columns that nobody will ask for.
+    """
+
+    def __init__(
+        self,
+        collection: Collection | None,
+        *,
+        among: QuerySet[Collection] | None = None,
+        images: QuerySet[Image] | None = None,
+        after_each: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.within, self.after_each = _within(collection, among), after_each
+        self.is_anywhere = collection is None and among is None
+        self.images = Image.objects.all() if images is None else images
+        self.asked = 0
+        self.all: _NamedEntries | None = None
+
+    def named(self, references: Iterable[str]) -> dict[str, NamedImages]:
+        """Find the images that each reference may mean."""
+        wanted = list(dict.fromkeys(references))
+        self.asked += len(wanted)
+        if self.all is None and self._are_few():
+            self.all = _named_entries(self.within, are_all=True)
+        found: dict[str, NamedImages] = {}
+        for some in _parted(wanted, NAMES_AT_ONCE if self.all else EQUAL_NAMES_PER_QUERY):
+            found |= self._equally_named(some)
+            self.after_each()
+        left = [name for name in wanted if name not in found]
+        for some in _parted(left, NAMES_AT_ONCE if self.all else NAMES_PER_QUERY):
+            found |= self._otherwise_named(some)
+            self.after_each()
+        return {name: found[name] for name in wanted}
+
+    def of_names(self, several: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], NamedImages]:
+        """As `named`, where each image has several names, the likeliest first.
+
+        The others are looked for only where the one before is unknown.
+        """
+        left, found = list(dict.fromkeys(several)), dict[tuple[str, ...], NamedImages]()
+        for place in range(max(map(len, left), default=0)):
+            known = self.named(names[place] for names in left if place < len(names))
+            for names in left:
+                if place < len(names) and (not place or known[names[place]].images):
+                    found[names] = known[names[place]]
+            left = [names for names in left if not found[names].images]
+        return found
+
+    @cached_property
+    def _size(self) -> int:
+        """How many entries there are, if they are not too many to be kept."""
+        return self.within.order_by().values("pk")[: MAX_ENTRIES_KEPT + 1].count()
+
+    def _are_few(self) -> bool:
+        """Whether the entries are so few that it is quicker to read them all."""
+        return self.asked >= MANY_NAMES and self._size <= min(self.asked * ENTRIES_PER_NAME, MAX_ENTRIES_KEPT)
+
+    def _called(self, names: Iterable[str]) -> _NamedEntries:
+        """The entries of these names, or all of them."""
+        if self.all is not None:
+            return self.all
+        names = set(names)
+        # By number: with a query in its place, no database would use the indexes of the other two.
+        named_too = list(ImageName.objects.filter(name__in=names).values_list("entry", flat=True))
+        entries = self.within.filter(Q(key__in=names) | Q(file_name__in=names) | Q(pk__in=named_too))
+        return _named_entries(entries)
+
+    def _equally_named(self, references: Sequence[str]) -> dict[str, NamedImages]:
+        """Those that are spelt as an image's name is, which no other spelling is nearer to: a tenth of the time."""
+        named = self._called(references)
+        nearest = {}
+        for reference in references:
+            candidates = named.called(reference)
+            if any(reference in named.names(pk) for pk in candidates):
+                nearest[reference] = named.nearest(reference, candidates)
+        return self._with_images(nearest)
+
+    def _otherwise_named(self, references: Sequence[str]) -> dict[str, NamedImages]:
+        spelt = {reference: spellings(reference) for reference in references}
+        named = self._called(name for several in spelt.values() for name in several)
+        found = self._with_images(
+            {reference: named.nearest(reference, named.called(*several)) for reference, several in spelt.items()}
+        )
+        unknown = {reference: several for reference, several in spelt.items() if not found[reference].images}
+        by_digest = _by_digest(unknown, None if self.is_anywhere else self.within)
+        by_address = _by_address(unknown, self.within)
+        for reference, several in unknown.items():
+            image = next((by_digest[name.lower()] for name in several if name.lower() in by_digest), None)
+            if (image := image or by_address.get(reference)) is not None:
+                found[reference] = NamedImages(reference, (image,), (reference,))
+        return found
+
+    def _with_images(self, nearest: Mapping[str, Sequence[_NamedEntry]]) -> dict[str, NamedImages]:
+        images = self.images.in_bulk({entry.image for several in nearest.values() for entry in several})
+        found = {}
+        for reference, several in nearest.items():
+            # What was read may be gone since.
+            there = [entry for entry in several if entry.image in images]
+            keys = tuple(f"“{entry.key}” ({entry.collection})" for entry in there)
+            found[reference] = NamedImages(reference, tuple(images[entry.image] for entry in there), keys)
+        return found
 
 
-def _equally_named(references: list[str], within: QuerySet[CollectionImage]) -> dict[str, NamedImages]:
-    """Those that are spelt as an image's name is, which no other spelling is nearer to: a tenth of the time."""
-    named = _named_entries(set(references), within)
-    found = {}
-    for reference in references:
-        candidates = sorted(named.by_name.get(reference, ()))
-        if any(reference in named.names[pk] for pk in candidates):
-            found[reference] = named.nearest(reference, candidates)
-    return found
-
-
-def _otherwise_named(
-    references: list[str], within: QuerySet[CollectionImage], digests_of: QuerySet[CollectionImage] | None
+def images_named(
+    references: Iterable[str], collection: Collection | None, *, among: QuerySet[Collection] | None = None
 ) -> dict[str, NamedImages]:
-    spelt = {reference: spellings(reference) for reference in references}
-    named = _named_entries({name for several in spelt.values() for name in several}, within)
-    by_digest, by_address = _by_digest(spelt, digests_of), _by_address(references, within)
-    found = {}
-    for reference, several in spelt.items():
-        candidates = sorted({pk for name in several for pk in named.by_name.get(name, ())})
-        found[reference] = named.nearest(reference, candidates)
-        image = next((by_digest[name.lower()] for name in several if name.lower() in by_digest), None)
-        image = image or by_address.get(reference)
-        if not found[reference].images and image is not None:
-            found[reference] = NamedImages(reference, (image,), (reference,))
-    return found
+    """Find the images that each reference may mean, as `ImageSearch` does."""
+    return ImageSearch(collection, among=among).named(references)
+
+
+def _named_entries(rows: QuerySet[CollectionImage], *, are_all: bool = False) -> _NamedEntries:
+    named = _NamedEntries({}, defaultdict(list), {}, defaultdict(list))
+    columns = rows.order_by().values_list("pk", "image", "key", "file_name", "collection__name")
+    for pk, image, key, file_name, collection in columns:
+        named.entries[pk] = _NamedEntry(image, key, file_name, sys.intern(collection))
+        named.add(key, pk)
+        if file_name:
+            named.add(file_name, pk)
+    of_rows = ImageName.objects.filter(Q(entry__in=rows.values("pk")) if are_all else Q(entry__in=list(named.entries)))
+    for pk, name in of_rows.order_by("pk").values_list("entry", "name"):
+        if pk in named.entries:
+            named.further[pk].append(name)
+            named.add(name, pk)
+    return named
+
+
+def _parted(names: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    return (names[start : start + size] for start in range(0, len(names), size))
 
 
 def _within(collection: Collection | None, among: QuerySet[Collection] | None) -> QuerySet[CollectionImage]:
@@ -274,22 +364,7 @@ def _within(collection: Collection | None, among: QuerySet[Collection] | None) -
     return entries if among is None else entries.filter(collection__in=among.values("pk"))
 
 
-def _entries(names: set[str], within: QuerySet[CollectionImage]) -> dict[int, CollectionImage]:
-    # By number: with a query in its place, no database would use the indexes of the other two.
-    named_too = list(ImageName.objects.filter(name__in=names).values_list("entry", flat=True))
-    entries = within.filter(Q(key__in=names) | Q(file_name__in=names) | Q(pk__in=named_too))
-    return entries.select_related("image").prefetch_related("collection").in_bulk()
-
-
-def _names(entry: CollectionImage, more: Sequence[str]) -> Iterator[str]:
-    """The key, further names, and the file's name, unless one of those says in which folder it is."""
-    yield entry.key
-    yield from more
-    if entry.file_name and not any(name.endswith(f"/{entry.file_name}") for name in more):
-        yield entry.file_name
-
-
-def _by_address(references: list[str], within: QuerySet[CollectionImage]) -> dict[str, Image]:
+def _by_address(references: Iterable[str], within: QuerySet[CollectionImage]) -> dict[str, Image]:
     """Images by the address that they come from, as a name has it: with one slash after the scheme."""
     addresses = {one.replace(":/", "://", 1): one for one in references if one.startswith(("http:/", "https:/"))}
     entries = within.filter(image__source__in=list(addresses)) if addresses else within.none()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from django.db.models import QuerySet
 
-from core.images.models import Collection
-from core.images.selectors.filters import MAX_LICENCES, images_of_names
+from core.images.models import Collection, Image
+from core.images.selectors.filters import MAX_LICENCES, ImageSearch
 from core.images.services.sources import ImportEntry, plan_of_path, said_beside
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileRefusedError
@@ -74,12 +74,18 @@ def matched_images(
     *,
     collection: Collection | None,
     among: QuerySet[Collection] | None,
+    after_each: Callable[[], None],
 ) -> MatchedImages:
-    """Find the images of a file among those that come with the files, and in the `collection` or `among` several."""
+    """Find the images of a file among those that come with the files, and in the `collection` or `among` several.
+
+    `after_each` is called after some images at a time.
+    """
     coming = {names: of for names in file.images if (of := files.licence_of(names, file.kind)) is not None}
     of_each = [*coming.values()]
     if collection is not None or among is not None:
-        known = images_of_names((names for names in file.images if names not in coming), collection, among=among)
+        images = Image.objects.only("licence")
+        search = ImageSearch(collection, among=among, images=images, after_each=after_each)
+        known = search.of_names(names for names in file.images if names not in coming)
         of_each += [named.images[0].licence for named in known.values() if named.images]
     counted = Counter(of_each)
     without = counted.pop("", 0)

@@ -87,11 +87,15 @@ class ImportWish:
 
 @dataclass(frozen=True)
 class PreviewedFile:
-    """A file, and how many of the images that it names are known, which takes a while to find out."""
+    """A file, and how many of the images that it names are known, which takes a while to find out.
+
+    `after_each` is called now and then meanwhile.
+    """
 
     file: RecognisedFile
     files: LicencedFiles
     wish: ImportWish
+    after_each: Callable[[], None]
 
     @cached_property
     def images(self) -> MatchedImages:
@@ -99,7 +103,9 @@ class PreviewedFile:
         is_apart = self.file.kind in (FileKind.IMAGES, FileKind.GAP_ITEMS) and not wish.collection
         is_anywhere = is_apart or not (wish.collection or wish.project)
         among = None if is_anywhere else collections_in(wish.project, by=wish.by)
-        return matched_images(self.file, self.files, collection=wish.collection, among=among)
+        return matched_images(
+            self.file, self.files, collection=wish.collection, among=among, after_each=self.after_each
+        )
 
     @property
     def coming(self) -> int:
@@ -146,7 +152,7 @@ class ImportGap(NamedTuple):
 def preview(
     paths: Sequence[Path], wish: ImportWish, *, after_each: Callable[[], None] = lambda: None
 ) -> list[PreviewedFile]:
-    """Look through files; `after_each` is called after each of them.
+    """Look through files; `after_each` is called after each of them, and while their images are matched.
 
     Images are matched with those that come with the files, and with the wish's collection or, without one, all that
     its project may use.
@@ -177,7 +183,7 @@ def preview(
                 reason = _("There is no language %(tag)s on this installation. Ask its administrators to add it.")
                 file.add_problem(reason % {"tag": tag}, file.path, file.languages[tag])
     licenced = LicencedFiles(seen, wish.said)
-    return [PreviewedFile(file, licenced, wish) for file in seen.files]
+    return [PreviewedFile(file, licenced, wish, after_each) for file in seen.files]
 
 
 def _takes_kind(file: RecognisedFile, wish: ImportWish) -> bool:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from core.images.models import Collection, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
 from core.images.permissions import collections_in
-from core.images.selectors.filters import NamedImages, images_of_names
+from core.images.selectors.filters import ImageSearch, NamedImages
 from core.images.services import import_jobs
 from core.images.services.import_jobs import Clock
 from core.images.services.imports import Opener, run_local_file, unexpected_error_text
@@ -79,11 +79,15 @@ def _run(job: ImportJob, open_file: Opener, *, differing: Container[CaptionPlace
         job.lease_until = import_jobs.extend(job, now=clock())
         ImportJob.objects.filter(pk=job.pk).update(total=count_lines(file))
         about = {name: job.options.get(name, "") for name in ("folder", "written_by")}
+        among = collections_in(job.project, by=job.created_by)
+        search = ImageSearch(job.collection, among=among, images=Image.objects.only("pk"))
         rows = (row for row in captions_of(file, said=job.options.get("map"), **about) if row.number > last)
 
         def take(chunk: Sequence[CaptionRow | LineError]) -> None:
             _take_in_models(job, chunk, now=clock())
-            import_jobs.report_stored(job, lambda: _ChunkOfCaptions(job, chunk, differing).stored(), clock=clock)
+            import_jobs.report_stored(
+                job, lambda: _ChunkOfCaptions(job, search, chunk, differing).stored(), clock=clock
+            )
 
         def reject(row: CaptionRow | LineError, error: Exception) -> None:
             log.error("Import %s: line %s could not be taken.", job.pk, row.number, exc_info=error)
@@ -101,9 +105,13 @@ class _ChunkOfCaptions:
     """Some lines of a file, stored together."""
 
     def __init__(
-        self, job: ImportJob, chunk: Sequence[CaptionRow | LineError], differing: Container[CaptionPlace]
+        self,
+        job: ImportJob,
+        search: ImageSearch,
+        chunk: Sequence[CaptionRow | LineError],
+        differing: Container[CaptionPlace],
     ) -> None:
-        self.job, self.chunk, self.differing = job, chunk, differing
+        self.job, self.search, self.chunk, self.differing = job, search, chunk, differing
         self.known = set(Language.objects.values_list("pk", flat=True))
         self.models: dict[str, CaptioningModel | None] = {}
         self.refusals: dict[str, str] = {}
@@ -112,8 +120,7 @@ class _ChunkOfCaptions:
 
     def stored(self) -> list[ImportRow]:
         named = [row for row in self.chunk if isinstance(row, CaptionRow)]
-        among = collections_in(self.job.project, by=self.job.created_by)
-        self.images_of = images_of_names((row.names for row in named), self.job.collection, among=among)
+        self.images_of = self.search.of_names(row.names for row in named)
         found = (self.images_of[row.names].only for row in named)
         self.image_ids = [image.pk for image in found if image is not None]
         rows = [self._taken(row) if isinstance(row, CaptionRow) else self._refused(row) for row in self.chunk]

@@ -15,8 +15,8 @@ from typing import IO, TypeVar
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from core.images.models import Collection, ImportJob, ImportKind, ImportOutcome, ImportRow
-from core.images.selectors.filters import images_of_names
+from core.images.models import Collection, Image, ImportJob, ImportKind, ImportOutcome, ImportRow
+from core.images.selectors.filters import ImageSearch
 from core.images.services import import_jobs
 from core.images.services.import_jobs import Clock
 from core.images.services.imports import Opener, run_local_file, unexpected_error_text
@@ -127,19 +127,22 @@ class _ReferenceImport:
         """Find the images still to be imported, and the refused lines that were not reported yet."""
         units: dict[int, _ImageLines] = {}
         refused: list[LineError] = []
+        search = ImageSearch(self.job.collection, images=Image.objects.only("pk"))
+        # By the names of each image, as each of its captions may be a line of its own: its key, or why it is none.
+        found: dict[tuple[str, ...], int | str] = {}
         for some in _parted(lines, LINES_PER_LOOK_UP):
             named = [line for line in some if isinstance(line, ReferenceLine)]
             refused += [line for line in some if isinstance(line, LineError)]
-            images_of = images_of_names((line.names for line in named), self.job.collection)
+            fresh = search.of_names(line.names for line in named if line.names not in found)
+            found |= {names: image.only.pk if image.only else image.problem for names, image in fresh.items()}
             for line in named:
-                found = images_of[line.names]
-                if (image := found.only) is not None:
-                    lines_of = units.setdefault(image.pk, _ImageLines(image.pk)).lines
+                if isinstance(image := found[line.names], int):
+                    lines_of = units.setdefault(image, _ImageLines(image)).lines
                     # The names of an image are kept once: of its five captions they would take as much as the texts.
                     first = lines_of[0].names if lines_of else line.names
                     lines_of.append(replace(line, names=first) if first == line.names else line)
                 else:
-                    refused.append(_refused(line, found.problem))
+                    refused.append(_refused(line, image))
             self.job.lease_until = import_jobs.extend(self.job, now=self.clock())
         too_many = [
             unit for unit in units.values() if any(len(unit.captions(tag)) > MAX_PER_IMAGE for tag in unit.tags)
