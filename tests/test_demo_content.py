@@ -106,7 +106,7 @@ class TestContent:
         client.force_login(User.objects.get(username=username))
         text = " ".join(client.get(reverse(page)).content.decode().split())
         assert re.search(r"about \d+ min \(median of other people, all languages\)", text)
-        assert re.search(r"Pay: about [\d.]+ EUR \(14.00 EUR an hour\)", text)
+        assert re.search(r"Pay: about €[\d.]+ \(€14.00 an hour\)", text)
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_manager_and_researcher_do_not_annotate(self, loaded):

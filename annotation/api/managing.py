@@ -31,10 +31,10 @@ from annotation.selectors.statistics import LanguageStatistics, filtered_statist
 from core.allocation.models import AssignmentState
 from core.languages.models import Language
 from core.people.api.forms import form_parameters
-from core.people.api.operations import ApiOperations
+from core.people.api.operations import ApiOperations, refusals_explained
 from core.people.api.pagination import ListPart, many_shown, page
 from core.people.api.pseudonyms import person_called
-from core.people.api.requested import asked_language
+from core.people.api.requested import MAX_ID, asked_id, asked_language
 from core.people.api.views import person_asking
 from core.people.models import Project, Role
 from core.people.permissions import READERS, project_for
@@ -46,7 +46,7 @@ OF_ROUNDS = [
     OpenApiParameter("language", str, description="Only this language, by its tag, in any spelling."),
     OpenApiParameter(
         "round",
-        {"type": "integer", "minimum": 1, "maximum": 2**63 - 1},
+        {"type": "integer", "minimum": 1, "maximum": MAX_ID},
         description="Only this round, by its ID.",
     ),
 ]
@@ -54,6 +54,7 @@ OF_CHECKS = form_parameters(
     CheckForm,
     omit=("round",),
     annotator="Only captions by this person, by their pseudonym.",
+    unchecked="Only captions that no manager checked; only managers may ask for these.",
     apart="Only captions about which people gave ratings two levels apart: of the English caption, or of the caption.",
 )
 
@@ -156,6 +157,10 @@ def _asked_of_captions(request: Request, project: Project, rounds: QuerySet[Roun
     """Return the filters of the page Check that were sent, besides the round."""
     sent = {one.name: value for one in OF_CHECKS if (value := request.query_params.get(one.name))}
     asked: dict[str, Any] = {name: sent[name] for name in ("rated", "verdict", "apart") if name in sent}
+    if "unchecked" in sent:
+        # What managers checked is shown to them alone.
+        with refusals_explained(is_write=True):
+            project_for(person_asking(request), project.slug, Role.MANAGER)
     if "annotator" in sent:
         asked["annotator"] = person_called(sent["annotator"], project, authors_of(rounds))
     return asked | ({"is_unchecked": True} if "unchecked" in sent else {})
@@ -177,10 +182,8 @@ def rounds_of(request: Request, project: Project) -> QuerySet[Round]:
     rounds = Round.objects.filter(project=project)
     if language := asked_language(request, rounds.values_list("language", flat=True)):
         rounds = rounds.filter(language=language)
-    if round_id := request.query_params.get("round"):
-        if not (round_id.isascii() and round_id.isdecimal() and 1 <= int(round_id[:20]) < 2**63):
-            raise serializers.ValidationError({"round": [_("The id of a round: a whole number.")]})
-        rounds = rounds.filter(pk=int(round_id))
+    if round_id := asked_id(request, "round", _("The id of a round: a whole number.")):
+        rounds = rounds.filter(pk=round_id)
     return rounds
 
 

@@ -14,6 +14,7 @@ from core.images.forms import ChosenImages
 from core.images.models import Image
 from core.languages.models import Language
 from core.languages.rules.registry import ENGLISH
+from core.people.forms.fields import RowsField
 from core.people.rules.consent_parts import PartsError, checked_parts
 
 MAX_TEXT_CHARACTERS = 50_000
@@ -44,7 +45,7 @@ class GuidelinesForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
         help_text=_("Annotators see this on their work page before their next batch."),
     )
-    rounds = forms.ModelMultipleChoiceField(
+    rounds = RowsField(
         label=_("Rounds that switch to it"),
         queryset=Round.objects.none(),
         required=False,

@@ -25,7 +25,7 @@ from core.allocation.forms import MAX_REPLICATION, BatchesForm, batch_size_field
 from core.images.forms import UsableCollectionField
 from core.images.models import Collection
 from core.languages.models import Language
-from core.people.forms.fields import NameCharField, currency_field, rate_field
+from core.people.forms.fields import NameCharField, RowsField, currency_field, rate_field
 from core.people.models import Project, User
 from research.inference.models import CaptioningModel
 
@@ -115,7 +115,7 @@ class LanguagesForm(_EstimateForm, _RoundBatchesForm):
         help_text=_("In every language, each by a different person. The method uses 2."),
     )
 
-    captioners = forms.ModelMultipleChoiceField(
+    captioners = RowsField(
         label=_("Models whose English captions are rated"),
         queryset=CaptioningModel.objects.none(),
         widget=forms.CheckboxSelectMultiple,

@@ -83,7 +83,9 @@ class OwnWork(Generic[HeadT]):
     @property
     def lies_ahead(self) -> bool:
         """Whether the person can take a batch, now or once they have done what is missing, if they can do it all."""
-        return self.is_anything_left and all(missing.url_name for missing in self.missing_requirements)
+        return self.is_anything_left and all(
+            missing.url_name and not missing.is_final for missing in self.missing_requirements
+        )
 
 
 WorkT = TypeVar("WorkT", bound=OwnWork[Any])

@@ -32,7 +32,7 @@ def reference_set_for(user: User | AnonymousUser, slug: str, set_id: int, *roles
 
 def images_are_closed() -> str:
     return _(
-        "You have an unfinished batch with images of this project, and this file says what was written about "
+        "You have an unfinished batch with images of this project, and this shows what was written about "
         "them. Submit that batch first, or ask somebody else."
     )
 

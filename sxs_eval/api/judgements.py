@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from core.people.api.operations import ApiOperations
 from core.people.api.pagination import ListPart, page
 from core.people.api.problems import ApiError
+from core.people.api.requested import MAX_ID, asked_id
 from core.people.api.views import person_asking
 from core.people.models import User
 from core.people.permissions import READERS, project_for
@@ -24,7 +25,6 @@ from sxs_eval.permissions import comparison_for, has_assigned_images
 from sxs_eval.selectors.results import comparisons_of
 
 api = ApiOperations("comparisons")
-MAX_ID = 2**63 - 1
 
 
 class JudgementSerializer(serializers.Serializer[Any]):
@@ -75,12 +75,10 @@ def check_no_assigned_images(user: User, comparisons: list[Comparison]) -> None:
 
 
 def _chosen(request: Request, slug: str) -> list[Comparison]:
-    asked = request.query_params.get("comparison")
+    asked = asked_id(request, "comparison", _("The ID of a comparison: a whole number."))
     if asked is None:
         return comparisons_of(project_for(person_asking(request), slug, *READERS))
-    if not (asked.isascii() and asked.isdecimal() and 1 <= int(asked[:20]) <= MAX_ID):
-        raise serializers.ValidationError({"comparison": [_("The ID of a comparison: a whole number.")]})
-    return [comparison_for(person_asking(request), slug, int(asked))]
+    return [comparison_for(person_asking(request), slug, asked)]
 
 
 def _parts(comparisons: Sequence[Comparison]) -> Iterator[ListPart[Judgement]]:

@@ -15,7 +15,7 @@ from core.people.api.pagination import ListPart, page
 from core.people.api.views import person_asking
 from sxs_eval.api.judgements import check_no_assigned_images
 from sxs_eval.api.setting_up import pairs_add
-from sxs_eval.models import Pair
+from sxs_eval.models import Pair, RaterState
 from sxs_eval.permissions import comparison_for
 from sxs_eval.selectors.pairs import PairAnswer, PairsShown, judged_pairs, pairs_shown
 
@@ -26,7 +26,11 @@ class PairAnswerSerializer(serializers.Serializer[Any]):
     rater = serializers.CharField(help_text="A pseudonym.")
     score = serializers.IntegerField(help_text="Above zero: the caption of `test` is better.")
     comment = serializers.CharField(allow_blank=True)
-    why_not = serializers.CharField(allow_blank=True, help_text="Why it does not count; empty if it does.")
+    why_not = serializers.ChoiceField(
+        ["late", RaterState.PAUSED, RaterState.EXCLUDED],
+        allow_blank=True,
+        help_text="Why it does not count; empty if it does.",
+    )
 
 
 class PairSerializer(serializers.Serializer[Any]):

@@ -11,7 +11,7 @@ from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet, 
 from django.utils.translation import gettext_lazy as _
 
 from core.people.rules.pseudonyms import pseudonym
-from sxs_eval.models import Comparison, GoldPair, Judgement, Pair, TrialKind
+from sxs_eval.models import Comparison, GoldPair, Judgement, Pair, RaterState, TrialKind
 from sxs_eval.selectors.evidence import stopped_raters
 
 PAIRS_PER_PAGE = 10
@@ -47,13 +47,13 @@ def judged_pairs(comparison: Comparison, pairs: Iterable[Pair]) -> list[JudgedPa
 
 
 def pairs_shown(comparison: Comparison, show: PairsShown) -> QuerySet[Pair]:
-    found = _chosen(comparison, show, list(stopped_raters(comparison.pk)))
+    found = _chosen(comparison, show, stopped_raters(comparison.pk))
     return found.select_related("image", "base_caption", "test_caption")
 
 
-def _chosen(comparison: Comparison, show: PairsShown, stopped: list[int]) -> QuerySet[Pair]:
+def _chosen(comparison: Comparison, show: PairsShown, stopped: dict[int, str]) -> QuerySet[Pair]:
     counts = Q(judgements__kind=TrialKind.PAIR, judgements__choice__isnull=False, judgements__is_late=False)
-    counts &= ~Q(judgements__person__in=stopped)
+    counts &= ~Q(judgements__person__in=list(stopped))
     pairs = Pair.objects.filter(comparison=comparison).annotate(
         total=Count("judgements", filter=counts),
         better=Count("judgements", filter=counts & Q(judgements__score__gt=0)),
@@ -70,10 +70,16 @@ def _chosen(comparison: Comparison, show: PairsShown, stopped: list[int]) -> Que
             return pairs.annotate(apart=apart).filter(apart__gt=0).order_by("-apart", by_key)
         case PairsShown.COMMENTS:
             remarks = Judgement.objects.filter(pair=OuterRef("pk"), choice__isnull=False).exclude(comment="")
+            remarks = remarks.exclude(person__in=_withdrawn(stopped))
             return pairs.filter(Exists(remarks)).order_by(by_key)
         case PairsShown.INCOMPLETE:
             return pairs.filter(task__isnull=False, total__lt=comparison.replication).order_by(by_key)
     return pairs.order_by(by_key)
+
+
+def _withdrawn(stopped: dict[int, str]) -> list[int]:
+    """List the people whose answers nobody is shown any more."""
+    return [person for person, why in stopped.items() if why == RaterState.WITHDRAWN]
 
 
 def _outcome(pair: Pair, replication: int) -> str:
@@ -87,6 +93,7 @@ def _outcome(pair: Pair, replication: int) -> str:
 
 def _answers(comparison: Comparison, pairs: Sequence[int], stopped: dict[int, str]) -> dict[int, list[PairAnswer]]:
     judgements = Judgement.objects.filter(pair__in=pairs, kind=TrialKind.PAIR, choice__isnull=False)
+    judgements = judgements.exclude(person__in=_withdrawn(stopped))
     answers: dict[int, list[PairAnswer]] = defaultdict(list)
     for one in judgements.only("pair", "person", "scale", "score", "comment", "is_late"):
         assert one.pair_id is not None

@@ -85,6 +85,8 @@ def test_captions_of_a_model_are_found_by_the_filters_of_the_gallery(seeded, mia
     assert mia.all_of(where, collection=seeded.main.collection.slug) == []
     mia.patch(address("model-caption-switch", other["id"]), is_off=True, reason="Not lions.")
     assert [one["id"] for one in mia.all_of(where, show="off")] == [other["id"]]
+    for key in ("\0", "x" * 201):
+        assert list(mia.get(where, key=key).json()["errors"]) == ["key"]
     assert entry.collection.slug in mia.get(where, collection="none").json()["errors"]["collection"][0]
 
 

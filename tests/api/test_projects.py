@@ -24,7 +24,7 @@ from tests.api.seeded import WRITTEN, Program, Seeded, make_failed_release, make
 from tests.api.test_work import address, code
 from tests.clients import client_of
 from tests.exported import export_address
-from tests.factories import NOW, make_annotator, make_collection, make_project, make_round, make_user
+from tests.factories import NOW, join_project, make_annotator, make_collection, make_project, make_round, make_user
 from tests.selection.placing import choose, place
 from tests.tiers import some
 
@@ -185,8 +185,11 @@ def test_a_cursor_that_was_not_given_out_is_refused(mia):
         assert code(mia.get(address("caption-list", "lions"), cursor=cursor)) == (400, "bad-cursor"), cursor
 
 
+ROUNDS = [("round", text) for text in ("x", "0", "\0", "9" * 19, "0" * 19 + "1" + "0" * 5000)]
+
+
 def test_a_query_that_makes_no_sense_is_refused_by_name(mia):
-    for name, value in (("limit", "0"), ("limit", "1001"), ("limit", "many"), ("round", "x"), ("round", "0")):
+    for name, value in (("limit", "0"), ("limit", "1001"), ("limit", "many"), *ROUNDS):
         refused = mia.get(address("caption-list", "lions"), **{name: value})
         assert code(refused) == (422, "invalid")
         assert set(refused.json()["errors"]) == {name}
@@ -205,6 +208,8 @@ def test_captions_are_found_by_the_filters_of_the_page_check(seeded, mia, shown)
     hers = set(Caption.objects.filter(author=seeded.ann).values_list("pk", flat=True))
     assert {one["id"] for one in mia.all_of(where, annotator=name, **asked)} == expected & hers
     assert code(mia.get(where, annotator="nobody", **asked)) == (404, "not-found")
+    researcher = Program(join_project(seeded.project, make_user("rho"), Role.RESEARCHER))
+    assert researcher.get(where, **asked).status_code == (403 if "unchecked" in shown else 200)
     assert "GOOD" in mia.get(where, verdict="good").json()["errors"]["verdict"][0]
 
 

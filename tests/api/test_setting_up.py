@@ -70,6 +70,9 @@ def test_languages_are_estimated_as_on_the_page_and_nothing_is_stored(seeded, mi
     assert Round.objects.count() == rounds
     refused = mia.post(address("languages-estimate", "lions"), **sent | {"currency": ""})
     assert list(refused.json()["errors"]) == ["currency"]
+    for unknown in ("99999999999999999999", "999", "x"):
+        refused = mia.post(address("languages-estimate", "lions"), **sent | {"captioners": [unknown]})
+        assert list(refused.json()["errors"]) == ["captioners"]
     assert code(Program(seeded.ann).post(address("languages-estimate", "lions"), **sent)) == (404, "not-found")
 
 

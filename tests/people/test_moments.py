@@ -12,6 +12,7 @@ from django.template import Context, Template
 from django.test import RequestFactory
 from django.utils import timezone, translation
 
+from core.languages.rules.cldr import money_text
 from core.languages.rules.page_languages import PAGE_LANGUAGES
 from core.people.templatetags.moments import date_in_words, moment_without_year
 
@@ -161,6 +162,11 @@ def test_money_is_written_as_in_the_language_of_the_page(language, text):
         written = plain(template.render(Context({"amount": Decimal("1234.5"), "small": Decimal(3)})))
     assert written.startswith(text)
     assert "£" in written
+
+
+def test_money_keeps_the_fraction_that_is_promised():
+    for amount, text in ((Decimal("13.5"), "HUF 13.50"), (Decimal(13), "HUF 13"), (Decimal("0.46"), "HUF 0.46")):
+        assert plain(money_text(amount, "HUF", "en")) == text
 
 
 def test_a_form_may_be_shorter_and_a_date_is_that_of_the_place():

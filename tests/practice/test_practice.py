@@ -110,7 +110,8 @@ class TestTheGate:
         make_practice(comparison.project, PracticeKind.WRITING)
         assert missing_for_comparison(rater, comparison) == []
         make_practice(comparison.project, PracticeKind.COMPARING)
-        assert [one.code for one in missing_for_comparison(rater, comparison)] == ["practice"]
+        (missing,) = missing_for_comparison(rater, comparison)
+        assert (missing.code, missing.is_final) == ("practice", False)
         attempt = attempt_of(rater, comparison.project, PracticeKind.COMPARING)
         answer_all(attempt, ["1" if is_better_left(attempt.pk, position) else "-3" for position in (1, 2, 3)])
         assert attempt.passed
@@ -138,6 +139,7 @@ class TestTrying:
             attempt_of(anna, round.project)
         (missing,) = missing_requirements(anna, round)
         assert "no tries left" in missing.message
+        assert missing.is_final
         manager = client_of(round.project.created_by)
         allow = reverse("practice:attempt-forgive", args=[round.project.slug, second.pk])
         for _twice in range(2):

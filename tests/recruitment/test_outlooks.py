@@ -20,6 +20,8 @@ from tests.annotation import verifying
 from tests.annotation.submitting import submit_captions, take
 from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_comparison, make_project, make_rater, make_round
+from tests.practice.making import make_practice
+from tests.practice.test_practice import fails
 from tests.recruitment.panel import make_study
 from tests.recruitment.test_costs import rates, worked
 from tests.sxs_eval import judged
@@ -80,10 +82,18 @@ class TestCaptions:
         said = "A whole batch: 3 images · about 12 min (median of other people, all languages) Deadline:"
         assert said in seen_on(client_of(ann), "annotation:work-show")
 
-    def test_who_is_paused_does_not_read_what_a_batch_would_be(self, project: Project, round: Round, ann: User):
+    @pytest.mark.parametrize("why", ["paused", "failed practice"])
+    def test_who_cannot_take_one_does_not_read_what_a_batch_would_be(
+        self, project: Project, round: Round, ann: User, why: str
+    ):
         rates(project, all_="12 EUR")
-        about = {"project": project, "language": round.language, "person": ann, "by": project.created_by}
-        AnnotatorStatus.objects.create(state=AnnotatorState.PAUSED, at=NOW, **about)
+        if why == "paused":
+            about = {"project": project, "language": round.language, "person": ann, "by": project.created_by}
+            AnnotatorStatus.objects.create(state=AnnotatorState.PAUSED, at=NOW, **about)
+        else:
+            make_practice(project)
+            fails(ann, project)
+            fails(ann, project)
         seen = seen_on(client_of(ann), "annotation:work-show")
         assert "Before you can start:" in seen
         assert "A whole batch" not in seen

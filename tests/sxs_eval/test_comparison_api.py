@@ -95,7 +95,11 @@ def test_pairs_are_those_of_the_page_with_their_judgements(comparison, rho):
 def test_judgements_that_somebody_withdrew_are_not_there(comparison, rho):
     person = comparison.judgements.first().person
     RaterStatus.objects.create(comparison=comparison, person=person, state="withdrawn", decided_at=NOW)
+    comparison.judgements.filter(person=person).update(comment="Odd.")
     assert rho.all_of(at("judgement-list", comparison)) == []
+    pairs = rho.all_of(at("pairs-add", comparison, comparison.pk))
+    assert [row["judgements"] for row in pairs] == [[]] * comparison.pairs.count()
+    assert rho.all_of(at("pairs-add", comparison, comparison.pk), show="comments") == []
 
 
 def test_whoever_judges_images_of_the_project_reads_no_judgements_meanwhile(comparison):

@@ -132,11 +132,12 @@ def _answer(collection: Collection, *, status: int = 200) -> Response:
 )
 def collection_images(request: Request, slug: str) -> Response:
     user = person_asking(request)
-    asked = {one.name: request.query_params.get(one.name, "") for one in FILTERS}
-    entries = found_entries(asked, collection_for(user, slug), user).select_related("image", "collection")
+    asked = {one.name: value for one in FILTERS if (value := request.query_params.get(one.name))}
+    collection = collection_for(user, slug)
+    entries = found_entries(asked, collection, user) if asked else collection.entries.all()
     return page(
         request,
-        [ListPart(0, entries)],
+        [ListPart(0, entries.select_related("image", "collection"))],
         order=["position", "pk"],
         show=lambda rows: [image_shown(entry, user) for entry in rows],
     )

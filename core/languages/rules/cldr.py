@@ -38,8 +38,12 @@ def number_text(value: float, language: str) -> str:
 
 
 def money_text(amount: Decimal, currency: str, language: str) -> str:
-    """Return an amount with its currency, three capital letters: €12.50, 12,50 € or 12.50 €."""
-    return _written(f"{{value, number, ::currency/{currency}}}", amount, language, "UTC")
+    """Return an amount with its currency, three capital letters: €12.50, 12,50 € or 12.50 €.
+
+    Some currencies have no smaller unit in CLDR: a fraction that is promised is written all the same.
+    """
+    cents = "" if amount == amount.to_integral_value() else " .00"
+    return _written(f"{{value, number, ::currency/{currency}{cents}}}", amount, language, "UTC")
 
 
 def _written(pattern: str, value: datetime | float | Decimal, language: str, zone: str) -> str:

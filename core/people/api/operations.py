@@ -139,7 +139,7 @@ class ApiOperations:
 
 @contextmanager
 def refusals_explained(*, is_write: bool) -> Iterator[None]:
-    """Say to researchers that they may not change something, instead of that it is not there."""
+    """Say to researchers that they may not do something, instead of that it is not there."""
     try:
         yield
     except ManagersOnlyError as refusal:

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from django.db.models import Model, QuerySet
+from django.core.validators import ProhibitNullCharactersValidator
+from django.db.models import BigIntegerField, Model, QuerySet
 from django.forms import BaseForm
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter
@@ -18,13 +19,14 @@ from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 
 Row = TypeVar("Row", bound=Model)
 
+MAX_ID = BigIntegerField.MAX_BIGINT
 MAX_LISTED = 100
 """(ours) Of the choices of a field, in an error."""
 
 
 def check_parameters(request: Request, parameters: Iterable[OpenApiParameter]) -> None:
     """Raises rest_framework.serializers.ValidationError: a parameter is not one of the operation's, or not one of its
-    choices, or comes several times where one counts.
+    choices, has a null character, or comes several times where one counts.
     """
     known = {one.name: one for one in parameters if one.location == OpenApiParameter.QUERY}
     errors = _unknown(request.query_params, known)
@@ -35,6 +37,8 @@ def check_parameters(request: Request, parameters: Iterable[OpenApiParameter]) -
         choices = known[name].enum if name in known else None
         if choices and any(value and value not in choices for value in values):
             errors[name] = [valid_values(choices)]
+        elif any("\0" in value for value in values):
+            errors[name] = [str(ProhibitNullCharactersValidator.message)]
     if errors:
         raise serializers.ValidationError(errors)
 
@@ -52,6 +56,19 @@ def asked_language(request: Request, known: Iterable[str]) -> str | None:
         if (tag := canonical_tag(asked)) in tags:
             return tag
     raise serializers.ValidationError({"language": [valid_values(tags) if tags else _("There are none yet.")]})
+
+
+def asked_id(request: Request, name: str, problem: str) -> int | None:
+    """Read the parameter `name`, the ID of a row; None if it is not sent.
+
+    Raises rest_framework.serializers.ValidationError with the `problem`.
+    """
+    asked = request.query_params.get(name)
+    if not asked:
+        return None
+    if asked.isascii() and asked.isdecimal() and len(asked) <= len(str(MAX_ID)) and 1 <= int(asked) <= MAX_ID:
+        return int(asked)
+    raise serializers.ValidationError({name: [problem]})
 
 
 def asked_row(request: Request, name: str, among: QuerySet[Row], *, by: str) -> Row | None:

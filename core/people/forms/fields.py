@@ -5,9 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import BigIntegerField
 from django.utils.translation import gettext_lazy as _
 
 from crosslens_metrics.formats.names import readable_name
+
+
+class RowsField(forms.ModelMultipleChoiceField):
+    """Several rows by number. SQLite does not compare with numbers that no row can have: they are unknown rows."""
+
+    def clean(self, value: Any) -> Any:
+        for one in value if isinstance(value, list | tuple) else ():
+            digits = str(one).strip(" +-0_")
+            if digits.isdecimal() and len(digits) >= len(str(BigIntegerField.MAX_BIGINT)):
+                raise ValidationError(self.error_messages["invalid_choice"], "invalid_choice", {"value": one})
+        return super().clean(value)
 
 
 class NameCharField(forms.CharField):

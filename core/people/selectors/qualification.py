@@ -30,11 +30,15 @@ class WorkKind:
 
 @dataclass(frozen=True)
 class MissingRequirement:
-    """Why a person gets no batch, and the name of the page where they can change that ("" if only a manager can)."""
+    """Why a person gets no batch, and the name of the page where they can change that ("" if only a manager can).
+
+    Where it `is_final`, they have done there what they could, and the page says how it went.
+    """
 
     code: str
     message: str
     url_name: str = ""
+    is_final: bool = False
 
 
 class NotQualifiedError(Exception):

@@ -124,11 +124,12 @@ def _blocking(person: User, works: Sequence[WorkKind]) -> list[list[PracticeStat
 def _missing(blocking: Sequence[PracticeState]) -> list[MissingRequirement]:
     if not blocking:
         return []
-    if any(one.has_failed for one in blocking):
+    has_failed = any(one.has_failed for one in blocking)
+    if has_failed:
         message = _("You did not pass the practice, and you have no tries left. Ask a manager of the project.")
     else:
         message = _("Before you get this work, pass a practice. Your answers there are not part of the data.")
-    return [MissingRequirement("practice", message, "practice:practice-show")]
+    return [MissingRequirement("practice", message, "practice:practice-show", is_final=has_failed)]
 
 
 def _state(

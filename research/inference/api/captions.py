@@ -15,9 +15,9 @@ from core.languages.models import Language
 from core.people.api.forms import filled_form
 from core.people.api.operations import ApiOperations
 from core.people.api.pagination import ListPart, many_shown, page
-from core.people.api.requested import asked_language, asked_row, validated_data
+from core.people.api.requested import asked_language, asked_row, check_form, validated_data
 from core.people.api.views import person_asking
-from research.inference.forms.captions import MAX_KEY_CHARACTERS, SwitchOffForm
+from research.inference.forms.captions import KeyForm, SwitchOffForm
 from research.inference.models import ModelCaption
 from research.inference.permissions import caption_to_switch, model_for
 from research.inference.selectors.gallery import GalleryImagesShown, captions_by, check_not_hidden
@@ -59,8 +59,9 @@ def model_caption_list(request: Request, model_id: int) -> Response:
     model, collections = model_for(user, model_id), collections_to_use(user)
     if chosen := asked_row(request, "collection", collections, by="slug"):
         collections = collections.filter(pk=chosen.pk)
-    key = request.query_params.get("key", "").replace("\0", "").strip()[:MAX_KEY_CHARACTERS]
-    rows = captions_by(model, user, collections, key=key)
+    named = KeyForm(request.query_params)
+    check_form(named)
+    rows = captions_by(model, user, collections, key=named.cleaned_data["key"])
     if request.query_params.get("show") == GalleryImagesShown.OFF:
         rows = rows.filter(switched_off_at__isnull=False)
     if language := asked_language(request, Language.objects.values_list("pk", flat=True)):

@@ -35,7 +35,11 @@ class SwitchOffForm(forms.Form):
     reason = forms.CharField(label=_("Reason"), max_length=500, help_text=_("Managers of its project can read it."))
 
 
-class GalleryForm(forms.Form):
+class KeyForm(forms.Form):
+    key = forms.CharField(label=_("Key contains"), required=False, max_length=MAX_KEY_CHARACTERS)
+
+
+class GalleryForm(KeyForm):
     """Missing choices are filled in from what exists, of the chosen models if there are any.
 
     Without a collection there is nothing to show.
@@ -43,9 +47,10 @@ class GalleryForm(forms.Form):
 
     collection = forms.ChoiceField(label=_("Collection"))
     show = forms.ChoiceField(label=_("Images"), choices=GalleryImagesShown.choices, required=False)
-    key = forms.CharField(label=_("Key contains"), required=False, max_length=MAX_KEY_CHARACTERS)
     model = forms.MultipleChoiceField(label=_("Models"), widget=forms.CheckboxSelectMultiple(attrs=BOXES))
     language = forms.MultipleChoiceField(label=_("Languages"), widget=forms.CheckboxSelectMultiple(attrs=BOXES))
+
+    field_order = ("collection", "show", "key", "model", "language")
 
     def __init__(self, sent: QueryDict, *, by: User) -> None:
         collections, models = collections_to_use(by), models_for(by)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from core.languages.models import Language
 from core.languages.rules.registry import ENGLISH
-from core.people.forms.fields import NameCharField
+from core.people.forms.fields import NameCharField, RowsField
 from core.people.models import User
 from research.inference.backends.captioners import Decoding
 from research.inference.forms.trainings import TrainingForm
@@ -26,13 +26,13 @@ MAX_NAME_CHARACTERS = 120
 class ReferenceTrainingForm(TrainingForm):
     """A training on references of a project."""
 
-    references = forms.ModelMultipleChoiceField(
+    references = RowsField(
         ReferenceSet.objects.none(),
         label=_("References"),
         widget=forms.CheckboxSelectMultiple,
         help_text=_("The captions to learn from."),
     )
-    validation = forms.ModelMultipleChoiceField(
+    validation = RowsField(
         ReferenceSet.objects.none(),
         label=_("References for validation"),
         widget=forms.CheckboxSelectMultiple,
@@ -96,7 +96,7 @@ class ReferenceTranslationForm(forms.Form):
         help_text=_("The signature of each score against the new references names it."),
     )
     name = NameCharField(label=_("Name"), max_length=MAX_NAME_CHARACTERS, help_text=_("The same in all languages."))
-    mixed_with = forms.ModelMultipleChoiceField(
+    mixed_with = RowsField(
         ReferenceSet.objects.none(),
         label=_("Mix with captions of people"),
         widget=forms.CheckboxSelectMultiple,

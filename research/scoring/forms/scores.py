@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from core.images.models import Collection
 from core.images.permissions import collections_in
 from core.languages.models import Language
+from core.people.forms.fields import RowsField
 from core.people.models import Project
 from core.people.templatetags.moments import date_in_words
 from crosslens_metrics.java import ToolMissingError, java
@@ -246,7 +247,7 @@ def input_fields(*sets: ReferenceSet, encoders: Sequence[Encoder], is_several: b
         if is_several:
             newest = {OF_WHAT[name](one): one.pk for one in rows.order_by("pk")}
             about |= {"widget": forms.CheckboxSelectMultiple, "initial": list(newest.values())}
-            fields[name] = forms.ModelMultipleChoiceField(rows, **about)
+            fields[name] = RowsField(rows, **about)
         else:
             fields[name] = forms.ModelChoiceField(rows, empty_label=_("none"), **about)
 
