@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from crosslens_metrics.formats.names import readable_name
 
 
-class RowsField(forms.ModelMultipleChoiceField):
+class RowsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
     """Several rows by number. SQLite does not compare with numbers that no row can have: they are unknown rows."""
 
     def clean(self, value: Any) -> Any:
