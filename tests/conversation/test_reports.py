@@ -259,7 +259,10 @@ def test_a_report_of_a_turn_skips_its_sentence_and_shows_no_image_before_its_hin
     assert went_on["Location"] == f"/game/turns/{following.pk}/"
     assert "Reported. Thank you!" in client.get(went_on["Location"]).content.decode()
     assert client.get(f"/report/turns/{turn.pk}/2/").status_code == 404, "its images were no hints"
-    assert client.post(address, {"reason": "offensive"})["Location"] == went_on["Location"], "once more, to no effect"
+    type(turn).objects.filter(pk=following.pk).update(outcome=TurnOutcome.WAITING, opened_at=None)
+    again = client.post(address, {"reason": "offensive"})
+    assert again["Location"] == f"/game/turns/{turn.pk}/", "once more, to no effect"
+    assert not player.all_turns.filter(outcome=TurnOutcome.OPEN).exists(), "a sentence opens when its player wants it"
     reported = ReportedImage.objects.get()
     assert reported.image_id == turn.item.images.get(position=0).image_id
     assert reported.reports.get().reason == "wrong_image"

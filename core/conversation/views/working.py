@@ -44,7 +44,7 @@ def report_send(request: HttpRequest, kind: str, batch_id: UUID, position: int) 
 
 
 def _report(request: HttpRequest, item: ReportableItem, *, kind: str, **about: Any) -> HttpResponse:
-    """Report the image, and go on to what comes after an item that this skipped."""
+    """Report the image, and go on to what comes after an item that this skips, not one that was skipped before."""
     if not services.report_image(kind=kind, **about):
         messages.success(request, _("Reported. Thank you! Your submitted answer does not change."))
         return redirect(item.url)
@@ -52,7 +52,7 @@ def _report(request: HttpRequest, item: ReportableItem, *, kind: str, **about: A
     # Another sentence of the same batch may have the same image.
     messages.success(request, _("Reported. Thank you!") if item.is_played else not_again)
     go_on = KINDS[kind].go_on
-    return redirect(go_on(about["batch_id"], about["person"], about["now"]) if go_on else item.url)
+    return redirect(go_on(about["batch_id"], about["person"], about["now"]) if go_on and item.is_skipped else item.url)
 
 
 def _ask(request: HttpRequest, item: ReportableItem, text: str) -> HttpResponse:
