@@ -37,6 +37,9 @@ def test_a_pace_is_the_median_of_other_people_and_of_fewer_than_three_it_is_nobo
     assert pace_of_others(times, person=1) == MeasuredPace(200)
     assert pace_of_others(times, person=0) == MeasuredPace(300)
     assert MIN_PEOPLE == 3
+    # One of them may look signed out.
+    assert pace_of_others({one: times[one] for one in (0, 1, 2)}, person=None) is None
+    assert pace_of_others(times, person=None) == MeasuredPace(250)
     assert pace_of_others({one: times[one] for one in (0, 1, 2)}, person=0) is None
 
 

@@ -37,7 +37,7 @@ class MeasuredPace:
 class BatchOutlook:
     """A batch that can be taken, and what its taker did so far in the language.
 
-    `pace` is None where it would be that of fewer than `MIN_PEOPLE`.
+    `pace` is None where it would be that of too few people.
     """
 
     size: int
@@ -69,11 +69,15 @@ class BatchOutlook:
 
 
 def pace_of_others(
-    times: Mapping[int, TimedWork], person: int, *, in_all_languages: bool = False
+    times: Mapping[int, TimedWork], person: int | None, *, in_all_languages: bool = False
 ) -> MeasuredPace | None:
-    """Return the median of people's active milliseconds for an answer, without `person`."""
+    """Return the median of people's active milliseconds for an answer, without `person`.
+
+    A visitor, None, may be any of them, signed out: then there has to be one more.
+    """
     paces = [one.active_ms / one.answers for other, one in times.items() if other != person and one.active_ms]
-    return MeasuredPace(median(paces), in_all_languages) if len(paces) >= MIN_PEOPLE else None
+    needed = MIN_PEOPLE + 1 if person is None else MIN_PEOPLE
+    return MeasuredPace(median(paces), in_all_languages) if len(paces) >= needed else None
 
 
 def _minutes(active_ms: float) -> int:
