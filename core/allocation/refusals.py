@@ -1,6 +1,6 @@
 """Why a step with a batch was refused: the one place that gives an error of a service its status, code and sentence.
 
-Pages, their scripts and the API answer from it. Apps add their own errors with `refusal_of.register`, in a module that
+Pages, their scripts and the API answer from it. Apps add their own errors with `explained.register`, in a module that
 they name to `register_module`.
 """
 
@@ -52,31 +52,34 @@ class RefusedError(Exception):
 
 
 @singledispatch
+def explained(error: Exception) -> AllocationRefusal:
+    """Each kind of error is registered with what explains it. Any other error is raised again."""
+    raise error
+
+
 def refusal_of(error: Exception) -> AllocationRefusal:
     """Explain an error of a service. Any other error is raised again."""
-    # Imported at the first error, not at each start: they import the services whose errors they explain.
+    # Imported at the first error, not at each start: they import the services whose errors they explain. Before any
+    # is explained: theirs may be of a kind that is explained here.
     for module in _modules:
         import_module(module)
-    explain = refusal_of.dispatch(type(error))
-    if explain is refusal_of.dispatch(object):
-        raise error
-    return explain(error)
+    return explained(error)
 
 
 _modules: list[str] = []
 
 
 def register_module(name: str) -> None:
-    """Have the module `name` imported before an error counts as unknown."""
+    """Have the module `name` imported before an error is explained."""
     _modules.append(name)
 
 
-@refusal_of.register
+@explained.register
 def _refused(error: RefusedError) -> AllocationRefusal:
     return error.refusal
 
 
-@refusal_of.register
+@explained.register
 def _not_qualified(error: NotQualifiedError) -> AllocationRefusal:
     errors = {missing.code: [str(missing.message)] for missing in error.missing_requirements}
     return AllocationRefusal(403, "not-qualified", " ".join(reason for (reason,) in errors.values()), errors)
@@ -84,7 +87,7 @@ def _not_qualified(error: NotQualifiedError) -> AllocationRefusal:
 
 def refuse_as(error: type[Exception], status: int, code: str, message: StrPromise) -> None:
     """Explain every error of a kind in the same way."""
-    refusal_of.register(error, lambda _error: AllocationRefusal(status, code, str(message)))
+    explained.register(error, lambda _error: AllocationRefusal(status, code, str(message)))
 
 
 def refuse_as_not_assigned(*errors: type[ObjectDoesNotExist]) -> None:
@@ -108,7 +111,7 @@ refuse_as(BatchReturnedError, 410, "batch-returned", _("This batch was returned.
 refuse_as(TaskGoneError, 409, "task-gone", _("This image is no longer assigned to you."))
 
 
-@refusal_of.register
+@explained.register
 def _open_batch_exists(error: OpenBatchExistsError) -> AllocationRefusal:
     said, batch = str(_("Finish or return this batch first.")), error.batch.pk
     return AllocationRefusal(409, "open-batch-exists", said, stored={"batch": str(batch)}, open_batch=batch)
