@@ -76,6 +76,7 @@ def matched(seen: RecognisedFiles, file: RecognisedFile) -> int:
         ("x.jsonl", lines({"image/key": "a", "de": {"caption": TWO}}), "Crossmodal-3600", "references", {"de": 2}),
         ("t.csv", "sep=;\r\nImage;Caption;Language\r\nb1;x, y;pt_br\r\n", "CSV", "captions", {"pt-BR": 1}),
         ("t.csv", "sep=\t\r\nImage\tCaption\tLanguage\r\nb1\tx, y\tde\r\n", "CSV", "captions", {"de": 1}),
+        ("t.csv", "\tsep=;\t\r\nImage;Caption;Language\r\nb1;x, y;de\r\n", "CSV", "captions", {"de": 1}),
         ("w.csv", "image,en,de,id\nb1,x,y,3\n", "CSV", "captions", {"en": 1, "de": 1}),
         ("w.tsv", "image\tcaption_en\tcaption (de)\nb1\tx\ty\n", "CSV", "captions", {"en": 1, "de": 1}),
         (
@@ -246,6 +247,10 @@ def test_scores_beside_captions_are_named(tmp_path: Path) -> None:
         "Captions are imported, and their scores are not",
     )
     assert problem == (2, "line 2: b1.jpg")
+
+    (tmp_path / "q.jsonl").write_text(f"{lines({**PEARMUT, 'annotation': [judged]})}{{oops\n{lines(PEARMUT)}{{again\n")
+    with (tmp_path / "q.jsonl").open("rb") as opened:
+        assert [row.number for row in captions_of(opened)] == [1, 2, 3, 4, 5]
 
 
 SHARD = (

@@ -15,7 +15,7 @@ from crosslens_metrics.formats.records import READ_BYTES, LineRecord, head_of, i
 from crosslens_metrics.messages import gettext as _
 
 SEPARATORS = ",;\t|"
-SEPARATOR_LINE = re.compile(f'"?sep=[{SEPARATORS}]"?')
+SEPARATOR_LINE = re.compile(rf'\s*"?sep=[{SEPARATORS}]"?\s*')
 """What Excel writes before the names of the columns. The separator shows by itself."""
 
 
@@ -161,7 +161,7 @@ def _why_no_row(error: Exception) -> str:
 def _csv_header(lines: _CsvLines, columns: Sequence[str], *, keeps_case: bool) -> tuple[list[str], str]:
     try:
         line = next(lines, "")
-        if SEPARATOR_LINE.fullmatch(line.strip(" \r\n")):
+        if SEPARATOR_LINE.fullmatch(line):
             line = next(lines, "")
     except _RowTooLongError as error:
         reason = _("The first line has more than %(limit)s characters. Does it name the columns?")

@@ -19,21 +19,24 @@ IMAGES, ANNOTATIONS = "images", "annotations"
 
 
 def converted(records: Records, rows_of: Callable[[int, Any], Iterable[CaptionRow | LineError]]) -> Rows:
+    """The rows of records; each has a number of its own, also where a line has several of them."""
     last = 0
     for record in records:
-        if isinstance(record, LineError):
-            yield record
-            continue
-        try:
-            for row in rows_of(record.number, record.value):
-                # Several rows of one line have numbers of their own.
-                last = max(row.number, last + 1)
-                if isinstance(row, LineError):
-                    row.number = last
-                yield row if isinstance(row, LineError) else row._replace(number=last)
-        except LineError as error:
-            # Without its traceback, which keeps the line.
-            yield LineError(error.reason, error.name, number=record.number, captions=error.captions)
+        for row in [record] if isinstance(record, LineError) else _rows_of_line(record, rows_of):
+            last = max(row.number, last + 1)
+            if isinstance(row, LineError):
+                row.number = last
+            yield row if isinstance(row, LineError) else row._replace(number=last)
+
+
+def _rows_of_line(
+    record: LineRecord, rows_of: Callable[[int, Any], Iterable[CaptionRow | LineError]]
+) -> Iterator[CaptionRow | LineError]:
+    try:
+        yield from rows_of(record.number, record.value)
+    except LineError as error:
+        # Without its traceback, which keeps the line.
+        yield LineError(error.reason, error.name, number=record.number, captions=error.captions)
 
 
 def has_sentences(value: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, repeat
 from pathlib import Path
 from typing import IO
 
@@ -163,8 +162,8 @@ def _lines(file: IO[bytes]) -> Iterator[str]:
 
 
 def sentence_rows(names: Sequence[str], file: IO[bytes]) -> Rows:
-    """Captions from lines beside the names of their images; blank ones at the end may be missing, or too many."""
-    for number, (name, text) in enumerate(zip(names, chain(_lines(file), repeat("")), strict=False), start=1):
+    """Captions from lines beside the names of their images; there may be more blank ones at the end than names."""
+    for number, (name, text) in enumerate(zip(names, _lines(file), strict=False), start=1):
         try:
             yield CaptionRow(number, (image_named("image", name),), [GivenCaptions(text if is_text(text) else None)])
         except LineError as error:
