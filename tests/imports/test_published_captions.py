@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from core.images.models import Collection
+from core.images.models import Collection, ImportRow
 from research.inference.models import ModelCaption
 from research.scoring.models import Reference
 from tests.factories import make_keyed_collection, make_project
@@ -175,6 +175,22 @@ def test_workbooks_and_parquet(spanish, tmp_path):
     collection = make_keyed_collection([*spanish])
     both = imported([tmp_path / "a.xlsx", tmp_path / "metadata.parquet"], collection)
     assert both == {key: [*texts, *texts] for key, texts in spanish.items()}
+
+
+@pytest.mark.parametrize("kind", ["references", "model captions"])
+def test_images_inside_parquet_do_not_count_as_captions(spanish, tmp_path, kind):
+    import pyarrow
+    from pyarrow import parquet
+
+    images = [{"bytes": b"1", "path": f"{key}.jpg"} for key in spanish]
+    texts = [first for first, _second in spanish.values()]
+    parquet.write_table(pyarrow.table({"image": images, "caption": texts}), tmp_path / "blip.parquet")
+    options = ["--as", kind, *(["--model", "blip"] if kind == "model captions" else [])]
+    found = imported([tmp_path / "blip.parquet"], make_keyed_collection([*spanish]), *options)
+    assert found == {key: [text] for key, text in zip(spanish, texts, strict=True)}
+    last = ImportRow.objects.order_by("number").last()
+    assert (last.number, last.rejected) == (IMAGES + 1, 0)
+    assert last.reason.startswith("The images inside the Parquet file are not imported.")
 
 
 def test_sentences_as_multi30k_has_them(spanish, tmp_path):

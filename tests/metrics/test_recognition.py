@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from crosslens_metrics.formats.any_table import table_records
 from crosslens_metrics.formats.caption_rows import CaptionRow, given_texts
+from crosslens_metrics.formats.layouts import layout_of
 from crosslens_metrics.formats.recognised_files import RecognisedFile, RecognisedFiles
 from crosslens_metrics.formats.recognition import captions_of, recognise
 
@@ -226,6 +228,13 @@ def test_tables_of_other_programs(tmp_path: Path) -> None:
     assert (file.layout, file.languages, set(file.images)) == ("Parquet", {"en": 3}, {("b1.jpg",), ("b2.jpg",)})
     ((reason, (count, _example)),) = file.problems.items()
     assert (reason.partition(".")[0], count) == ("The images inside the Parquet file are not imported", 2)
+
+    judged = {"image": images, "rater": ["r", "r"], "score": [1, 2]}
+    parquet.write_table(pyarrow.table(judged), tmp_path / "j.parquet")
+    with (tmp_path / "j.parquet").open("rb") as opened:
+        records = layout_of(opened).records
+        assert records
+        assert [record.number for record in (*records(opened), *table_records(opened))] == [1, 2, 1, 2]
 
     parquet.write_table(pyarrow.table({"image": images, "label": [0, 1]}), tmp_path / "l.parquet")
     assert "The images inside the Parquet file are not imported" in next(iter(only(tmp_path / "l.parquet").problems))

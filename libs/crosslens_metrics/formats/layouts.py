@@ -31,7 +31,7 @@ from crosslens_metrics.formats.object_rows import (
     whole_as_record,
 )
 from crosslens_metrics.formats.parts import is_archive_of_arrays
-from crosslens_metrics.formats.problems import LayoutError, LeftOutError, LineError
+from crosslens_metrics.formats.problems import LayoutError, LineError
 from crosslens_metrics.formats.records import (
     LineRecord,
     StrictDecoder,
@@ -43,7 +43,7 @@ from crosslens_metrics.formats.records import (
     not_utf8,
     printable,
 )
-from crosslens_metrics.formats.table_files import excel_records, parquet_records
+from crosslens_metrics.formats.table_files import excel_records, images_left_out, parquet_captions, parquet_records
 from crosslens_metrics.formats.table_parts import (
     LEFT,
     RIGHT,
@@ -195,7 +195,7 @@ def _of_records(
         and (other := _of_other_table(read, form, names, mine, kind, shown))
     ):
         return other
-    rows = partial(_converted_records, read, reader)
+    is_parquet = form == "Parquet"
     if has_captions or any(map(_is_xm3600, objects)):
         has_model = any(one.model for one in fields)
         is_coco = form == "JSON" and names <= {"image_id", "caption", "id"} and "image_id" in names
@@ -203,15 +203,14 @@ def _of_records(
         return FileLayout(
             FileKind.CAPTIONS,
             name,
-            rows,
+            partial(_converted_records, parquet_captions if is_parquet else read, reader),
             has_model or is_coco,
             says_models=has_model,
             **shown,
         )
     if names & {"file", "file_name"} and not mine:
-        return FileLayout(FileKind.IMAGES, _("manifest of images"), rows, **shown)
-    inside = read(file) if form == "Parquet" else iter(())
-    raise _unknown_columns(objects, [one.reason for one in inside if isinstance(one, LeftOutError)])
+        return FileLayout(FileKind.IMAGES, _("manifest of images"), partial(_converted_records, read, reader), **shown)
+    raise _unknown_columns(objects, [one.reason for one in (images_left_out(file) if is_parquet else ())])
 
 
 def _of_other_table(

@@ -27,6 +27,11 @@ class LineError(ValueError):
         super().__init__(reason)
         self.reason, self.name, self.number, self.place, self.captions = reason, name, number, place, captions
 
+    @property
+    def lost(self) -> int:
+        """How many captions or files are not taken."""
+        return self.captions
+
     def described(self, file: Path | str | None = None, *, is_list: bool = False) -> str:
         """The message with its place, and with the name of the file where that is given."""
         if file is None and self.number:
@@ -41,7 +46,11 @@ class LineError(ValueError):
 
 
 class LeftOutError(LineError):
-    """What a file holds beside its captions is not taken. Nothing is wrong with the captions."""
+    """What a file holds beside its captions is not taken. Nothing is wrong with the captions, and none is lost."""
+
+    @property
+    def lost(self) -> int:
+        return 0
 
 
 class FileProblemsError(FileRefusedError):

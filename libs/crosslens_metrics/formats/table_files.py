@@ -6,6 +6,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO, Any
 
 from crosslens_metrics.formats import limits
@@ -17,10 +18,40 @@ ROWS_AT_ONCE = 5_000
 
 
 def parquet_records(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
-    """The rows of a Parquet file as dicts; of images in it only their names are read, and the last one says so.
+    """The rows of a Parquet file as dicts; of images in it only their names are read.
 
     Raises FileRefusedError where it cannot be read.
     """
+    with _opened_parquet(file) as (table, images):
+        columns = [f"{field.name}.path" if field.name in images else field.name for field in table.schema_arrow]
+        number = 0
+        for batch in table.iter_batches(ROWS_AT_ONCE, columns=columns):
+            for value in batch.to_pylist():
+                number += 1
+                names = {name: (value[name] or {}).get("path") for name in images}
+                yield LineRecord(number, {**value, **names})
+
+
+def parquet_captions(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
+    """The rows as `parquet_records` reads them; a last one says which images are left out."""
+    yield from parquet_records(file)
+    yield from images_left_out(file)
+
+
+def images_left_out(file: IO[bytes]) -> Iterator[LeftOutError]:
+    """Say that the images of a Parquet file stay out of an import of its captions, if it has some."""
+    with _opened_parquet(file) as (table, images):
+        if count := max((_filled(table.metadata, f"{name}.bytes") for name in images), default=0):
+            reason = _(
+                "The images inside the Parquet file are not imported. Save them as a folder with a metadata.csv, "
+                "and import that."
+            )
+            yield LeftOutError(reason, images[0], number=table.metadata.num_rows + 1, captions=count)
+
+
+@contextmanager
+def _opened_parquet(file: IO[bytes]) -> Iterator[tuple[Any, list[str]]]:
+    """A Parquet file, and the names of its columns of images."""
     try:
         # 60 MB, which no reader of text needs.
         import pyarrow
@@ -31,20 +62,7 @@ def parquet_records(file: IO[bytes]) -> Iterator[LineRecord | LineError]:
         ) from error
     try:
         table = pyarrow.parquet.ParquetFile(file)
-        images = [field.name for field in table.schema_arrow if _is_image(field.type)]
-        columns = [f"{field.name}.path" if field.name in images else field.name for field in table.schema_arrow]
-        number = 0
-        for batch in table.iter_batches(ROWS_AT_ONCE, columns=columns):
-            for value in batch.to_pylist():
-                number += 1
-                names = {name: (value[name] or {}).get("path") for name in images}
-                yield LineRecord(number, {**value, **names})
-        if count := max((_filled(table.metadata, f"{name}.bytes") for name in images), default=0):
-            reason = _(
-                "The images inside the Parquet file are not imported. Save them as a folder with a metadata.csv, "
-                "and import that."
-            )
-            yield LeftOutError(reason, images[0], number=number + 1, captions=count)
+        yield table, [field.name for field in table.schema_arrow if _is_image(field.type)]
     except (pyarrow.ArrowException, OSError) as error:
         raise FileRefusedError(_("This is not a Parquet file, or it is incomplete. Make it again.")) from error
 

@@ -137,7 +137,7 @@ class _ChunkOfCaptions:
         return rows
 
     def _refused(self, line: LineError) -> ImportRow:
-        name, counts = line.name or _nameless(line.number), {ImportOutcome.REJECTED: line.captions}
+        name, counts = line.name or _nameless(line.number), {ImportOutcome.REJECTED: line.lost}
         return import_jobs.report_row(self.job, line.number, name, ImportOutcome.REJECTED, line.reason, counts=counts)
 
     def _taken(self, row: CaptionRow) -> ImportRow:

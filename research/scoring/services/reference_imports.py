@@ -225,7 +225,7 @@ class _ReferenceImport:
 
     def _rejected(self, line: LineError) -> ImportRow:
         name = line.name or _("line %(number)s") % {"number": line.number}
-        counts = {ImportOutcome.REJECTED: line.captions}
+        counts = {ImportOutcome.REJECTED: line.lost}
         return import_jobs.report_row(self.job, line.number, name, ImportOutcome.REJECTED, line.reason, counts=counts)
 
 
