@@ -311,6 +311,17 @@ def test_images_are_named_as_their_manifest_names_them(tmp_path: Path) -> None:
     }
 
 
+def test_the_key_of_an_image_goes_before_the_file_name_of_another(tmp_path: Path) -> None:
+    for folder, manifest in (("a", "1.jpg,2.jpg\n2.jpg,1.jpg\n"), ("b", "1.jpg,3.jpg\n")):
+        (tmp_path / folder).mkdir()
+        for name in ("1.jpg", "2.jpg")[: manifest.count("\n")]:
+            (tmp_path / folder / name).write_bytes(b"")
+        (tmp_path / folder / "manifest.csv").write_text(f"file,key\n{manifest}")
+    assert recognise([tmp_path / "a"]).image_names == {"1.jpg": "1.jpg", "2.jpg": "2.jpg"}
+    both = recognise([tmp_path / "a", tmp_path / "b"])
+    assert both.image_names == {"1.jpg": "1.jpg", "2.jpg": "2.jpg", "3.jpg": "3.jpg"}
+
+
 def test_sentences_go_with_a_list_of_as_many_images(tmp_path: Path) -> None:
     (tmp_path / "val.en").write_text("A man, in a hat.\nTwo dogs.\n")
     (tmp_path / "val.de.gz").write_bytes(gzip.compress(b"Ein Mann.\nZwei Hunde.\n"))
@@ -377,9 +388,20 @@ def test_sentences_get_no_list_that_is_another_files_or_one_of_several(tmp_path:
         (tmp_path / name).write_text("b1.jpg\nb2.jpg\n" if name.endswith("txt") else "Ein Hund.\nEine Katze.\n")
     first, second, _list = recognise([tmp_path / name for name in names]).files
     assert (first.kind, second.kind) == ("references", "unknown")
+    assert next(iter(second.problems)).startswith(f"The list of 2 images, {tmp_path / names[2]}, is named after other")
     (tmp_path / "a.txt").write_text("b3.jpg\nb4.jpg\n")
     file, *_lists = recognise([tmp_path / name for name in ("test_2017.de", "a.txt", "test_2016.txt")]).files
     assert next(iter(file.problems)).startswith("Several lists have 2 names")
+
+
+@pytest.mark.parametrize(("sentences", "nearest", "other"), [("test", "test", "test2017"), ("Val", "val", "train")])
+def test_an_equal_name_is_the_nearest_in_any_case(tmp_path: Path, sentences: str, nearest: str, other: str) -> None:
+    (tmp_path / f"{sentences}.de").write_text("Ein Hund.\nEine Katze.\n")
+    (tmp_path / f"{nearest}.txt").write_text("b1.jpg\nb2.jpg\n")
+    (tmp_path / f"{other}.txt").write_text("c1.jpg\nc2.jpg\n")
+    names = (f"{sentences}.de", f"{other}.txt", f"{nearest}.txt")
+    file, *_lists = recognise([tmp_path / name for name in names]).files
+    assert [*file.images] == [("b1.jpg",), ("b2.jpg",)]
 
 
 def test_problems_are_counted_by_kind_with_an_example(tmp_path: Path) -> None:

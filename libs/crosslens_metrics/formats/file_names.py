@@ -39,13 +39,14 @@ def lists_for(path: str, lists: Sequence[ListOfImages], sentences: Sequence[str]
 
 
 def _begins(path: str) -> str:
-    """What the files of one part of a data set share: `val` of `val.1.de`, `val.de.gz` and `val.txt`."""
-    return stem_of(path).partition(".")[0]
+    """What the files of one part of a data set share, in any case: `val` of `val.1.de`, `Val.de.gz` and `val.txt`."""
+    return stem_of(path).partition(".")[0].casefold()
 
 
 def _in_common(one: str, other: str) -> int:
-    """How much of two names is the same, if one begins with the other."""
-    return min(len(one), len(other)) if one.startswith(other) or other.startswith(one) else 0
+    """How near two names are, if one begins with the other: the longer what both have, the nearer, and equal ones most."""
+    shared = min(len(one), len(other)) if one.startswith(other) or other.startswith(one) else 0
+    return 2 * shared + (one == other)
 
 
 def stem_of(path: str) -> str:

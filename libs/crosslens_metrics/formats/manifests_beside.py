@@ -88,18 +88,23 @@ def _name_by(
         raise unreadable(error) from error
     there, images.part = {*beside.image_names}, manifest.part
     left = {*there}
-    images.images, beside.image_names = {}, {}
+    images.images = {}
+    keys: dict[str, str] = {}
+    files: dict[str, str] = {}
     for names in listed:
         name = f"{folder}/{names[-1]}" if folder else names[-1]
         if name in left:
             left.remove(name)
             images.images[names] = None
             key = names[0]
-            beside.image_names |= {key: key} if closest(name, [(key, key)]) else {key: key, name: key}
+            keys[key] = key
+            files |= {} if closest(name, [(key, key)]) else {name: key}
         elif name in there:
             images.add_problem(_("The manifest names this file more than once."), names[-1])
         else:
             images.add_problem(_("There is no such file next to the manifest."), names[-1])
+    # What is the key of one image is not another's, whose file is called so.
+    beside.image_names = files | keys
     reason = _("The manifest does not name this file. Add a line for it, or import without the manifest.")
     for name in sorted(left):
         images.add_problem(reason, name)

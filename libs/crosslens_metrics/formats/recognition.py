@@ -71,7 +71,9 @@ def recognise(
         except OSError as error:
             found.append(note_refusal(RecognisedFile(str(path)), unreadable(error)))
         put_beside(path, beside, found, said)
-        image_names |= beside.image_names
+        # What is the key of an image is no other's file name.
+        named = beside.image_names.items()
+        image_names |= {name: key for name, key in named if name == key or name not in image_names}
         files += found or [note_refusal(RecognisedFile(str(path)), FileRefusedError(_("It has no files.")))]
     for file, part in sentences:
         _put_names_to(file, part, lists, [one.path for one, _part in sentences], answers)
@@ -170,6 +172,24 @@ def sentence_rows(names: Sequence[str], file: IO[bytes]) -> Rows:
             yield LineError(error.reason, number=number)
 
 
+def _why_no_names(
+    lists: Sequence[ListOfImages], of_its_length: Sequence[ListOfImages], fitting: Sequence[ListOfImages]
+) -> str:
+    if fitting:
+        return _(
+            "Several lists have %(lines)s names, as many as the file has sentences: %(lists)s. Rename the right "
+            "one after the file, or leave the others out."
+        )
+    if of_its_length:
+        return _(
+            "The list of %(lines)s images, %(lists)s, is named after other sentences. If it is the list of these too, "
+            "rename this file after it."
+        )
+    if lists:
+        return _("It has %(lines)s sentences, and the lists of images have %(there)s names.")
+    return _("It has %(lines)s sentences without names of images. Give the list of their images with it.")
+
+
 def _put_names_to(
     file: RecognisedFile,
     part: FilePart,
@@ -184,19 +204,10 @@ def _put_names_to(
     fitting = lists_for(file.path, of_its_length, sentences)
     if len(fitting) != 1:
         file.kind = UNKNOWN_KIND
-        reason = (
-            _(
-                "Several lists have %(lines)s names, as many as the file has sentences: %(lists)s. Rename the right "
-                "one after the file, or leave the others out."
-            )
-            if fitting
-            else _("It has %(lines)s sentences, and the lists of images have %(there)s names.")
-            if lists
-            else _("It has %(lines)s sentences without names of images. Give the list of their images with it.")
-        )
         there = ", ".join(f"{len(one.names):,}" for one in lists)
-        about = {"lines": f"{lines:,}", "there": there, "lists": ", ".join(one.path for one in fitting)}
-        file.add_problem(reason % about, file.path)
+        named = ", ".join(one.path for one in fitting or of_its_length)
+        about = {"lines": f"{lines:,}", "there": there, "lists": named}
+        file.add_problem(_why_no_names(lists, of_its_length, fitting) % about, file.path)
         return
     with part.opened() as opened:
         file.kind, file.layout, file.sentences_of = FileKind.CAPTIONS, "Multi30k", fitting[0].names
