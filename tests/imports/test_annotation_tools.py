@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
+from crosslens_metrics.formats.caption_rows import CaptionRow
+from crosslens_metrics.formats.problems import LineError
+from crosslens_metrics.formats.recognition import captions_of
 from research.inference.models import ModelCaption
 from research.scoring.models import Reference
 from tests.factories import make_keyed_collection, make_project
@@ -92,7 +95,10 @@ def test_captions_of_a_tool(name):
     files, status = looked_at(*options)
     assert (status, {file["format"].lower() for file in files}) == (0, {re.split("[_.]", name)[0]})
     assert {file["kind"] for file in files} == {kind}
-    assert is_of_models or not any(file["problems"] for file in files)
+    if not is_of_models:
+        told = [problem["kind"].partition(".")[0] for file in files for problem in file["problems"]]
+        remarks = "Texts of “caption” are imported as captions, and those of “remark” are not"
+        assert told == ([remarks] if name.startswith("potato.") else [])
     assert not any(file["images"]["unknown"] for file in files)
 
     call_command("import", *options, stdout=io.StringIO())
@@ -120,6 +126,34 @@ def test_somebody_who_wrote_nothing_does_not_stop_the_import_of_what_others_wrot
 def test_exports_without_captions_are_refused_by_their_name(name, reason):
     (file,), status = looked_at(EXPORTS / name)
     assert (status, [problem["kind"] for problem in file["problems"]]) == (1, [reason])
+
+
+def test_texts_beside_the_captions_of_potato_are_left_out_and_named(tmp_path):
+    boxes = {
+        "red_circle": {"caption": {"text_box": "A red circle."}, "second caption": {"text_box": "A red disc."}},
+        "green_triangle": {"description": {"text_box": "A triangle."}},
+        "blue_square": {"remark": {"text_box": "The border is thin."}},
+    }
+    lines = [{"id": key, "label_annotations": labels} for key, labels in boxes.items()]
+    with write(tmp_path / "annotations.jsonl", *lines).open("rb") as opened:
+        captions, *others = captions_of(opened)
+    assert [(row.number, row.name, row.reason.partition(".")[0]) for row in others if isinstance(row, LineError)] == [
+        (
+            2,
+            "red_circle",
+            "Texts of “caption” are imported as captions, and those of “second caption” are not",
+        ),
+        (4, "blue_square", "There is no caption"),
+    ]
+    texts = [given.value for row in (captions, *others) if isinstance(row, CaptionRow) for given in row.captions]
+    assert texts == ["A red circle.", "A triangle."]
+
+
+@pytest.mark.parametrize("header", ["instance_id,user_id,image,caption,model.version", "a,b,image,caption,c:::d"])
+def test_a_table_of_images_and_captions_is_not_potatos(tmp_path, header):
+    (tmp_path / "a.csv").write_text(f"{header}\n1,2,b1.jpg,A dog.,v1\n")
+    (file,), _status = looked_at(str(tmp_path / "a.csv"), "--language", "en")
+    assert (file["format"], file["problems"]) == ("CSV", [])
 
 
 def test_choices_alone_are_no_captions_of_potato(tmp_path):

@@ -256,3 +256,8 @@ def test_the_published_files_are_read():
     assert len(pairs.images) == 1000
     assert len(crossmodal.captions) == 3600
     assert crossmodal.language == "sw"
+
+
+def test_what_is_left_out_beside_captions_refuses_no_file():
+    boxes = {"caption": {"text_box": "a dog"}, "remark": {"text_box": "blurred"}}
+    assert references(as_lines({"id": "b1.jpg", "label_annotations": boxes})) == {"b1.jpg": ["a dog"]}

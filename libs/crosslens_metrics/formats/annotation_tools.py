@@ -60,8 +60,7 @@ def tool_of(objects: Sequence[Mapping[str, Any]]) -> AnnotationTool | None:
         schemes = {scheme for one in objects for scheme, _language, _text in _potato_texts(one)}
         if not schemes:
             raise LayoutError(_without_captions(POTATO, _("choices and marks")), POTATO)
-        meant = next((name for name in FIELDS[CAPTION] if name in schemes), "")
-        return AnnotationTool(POTATO, partial(_potato_rows, meant))
+        return AnnotationTool(POTATO, partial(_potato_rows, not schemes.isdisjoint(FIELDS[CAPTION])))
     if "annotation" in value and "item" in value and "user_id" in value:
         if not any(_shown_images(one) for one in objects):
             raise LayoutError(_without_captions(PEARMUT, _("scores of translations")), PEARMUT)
@@ -194,9 +193,13 @@ def _doccano_rows(number: int, value: Any) -> list[CaptionRow]:
 
 def _is_of_potato(value: Mapping[str, Any]) -> bool:
     """Whether it has “label_annotations” or columns SCHEME:::LABEL of version 1, or “labels” or SCHEME.LABEL of 2."""
-    has_labels = isinstance(value.get("labels"), dict) or any("." in str(name) for name in value)
-    is_second = {"instance_id", "user_id"} <= value.keys() and has_labels
-    return is_second or "label_annotations" in value or any(":::" in str(name) for name in value)
+    is_second = {"instance_id", "user_id"} <= value.keys()
+    if "label_annotations" in value or (is_second and isinstance(value.get("labels"), dict)):
+        return True
+    signs = (".", ":::") if is_second else (":::",)
+    has_labels = any(sign in str(name) for name in value for sign in signs)
+    # A table that names images and captions is read as it is.
+    return has_labels and not RowReader().fields(value).has_captions
 
 
 def _potato_texts(value: Mapping[str, Any]) -> list[tuple[str, str | None, str]]:
@@ -215,18 +218,29 @@ def _potato_texts(value: Mapping[str, Any]) -> list[tuple[str, str | None, str]]
     ]
 
 
-def _potato_rows(meant: str, number: int, value: Any) -> list[CaptionRow]:
-    """The row of a line, of the scheme that is meant, or of all."""
+def _potato_rows(is_named: bool, number: int, value: Any) -> list[CaptionRow | LineError]:
+    """The row of a line: of the likeliest scheme, if schemes of the file are named after captions, otherwise of all."""
     if not isinstance(value, dict):
         raise LineError(_("This is not a JSON object with “image” and “caption”."))
     shown = value.get("displayed_text")
     tag = IMAGE_TAG.search(shown) if isinstance(shown, str) else None
     identifier = value.get("instance_id", value.get("id"))
     names = _image(tag[1] if tag else identifier if identifier is not None else shown)
-    captions = [GivenCaptions(text, tag) for scheme, tag, text in _potato_texts(value) if not meant or scheme == meant]
+    texts = _potato_texts(value)
+    schemes = dict.fromkeys(scheme for scheme, _tag, _text in texts)
+    meant = [name for name in FIELDS[CAPTION] if name in schemes][:1] if is_named else [*schemes]
+    captions = [GivenCaptions(text, tag) for scheme, tag, text in texts if scheme in meant]
     if not captions:
         raise LineError(_("There is no caption."), names[0])
-    return [CaptionRow(number, names, captions)]
+    rows: list[CaptionRow | LineError] = [CaptionRow(number, names, captions)]
+    if others := [f"“{scheme}”" for scheme in schemes if scheme not in meant]:
+        reason = _(
+            "Texts of “%(name)s” are imported as captions, and those of %(others)s are not. To import these too, put "
+            "them in a table of their own, with the columns image and caption."
+        )
+        about = {"name": meant[0], "others": ", ".join(others)}
+        rows.append(LeftOutError(reason % about, names[0], number=number, captions=len(texts) - len(captions)))
+    return rows
 
 
 def _shown_images(value: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:

@@ -15,7 +15,7 @@ from crosslens_metrics.formats.layouts import layout_of
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.names import shortened_name
 from crosslens_metrics.formats.opening import opened_text
-from crosslens_metrics.formats.problems import LineError
+from crosslens_metrics.formats.problems import LeftOutError, LineError
 from crosslens_metrics.formats.records import is_text
 from crosslens_metrics.messages import gettext as _
 
@@ -118,7 +118,7 @@ class _CaptionReader(LineReader):
         self.is_list = layout.has_entries
         for row in layout.captions(file):
             if isinstance(row, LineError):
-                self.problems.append(row)
+                self.problems += [row] if not isinstance(row, LeftOutError) else []
                 continue
             with self.line(row.number):
                 yield from self._of_row(row)
