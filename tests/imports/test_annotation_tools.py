@@ -138,12 +138,12 @@ def test_texts_beside_the_captions_of_potato_are_left_out_and_named(tmp_path):
     with write(tmp_path / "annotations.jsonl", *lines).open("rb") as opened:
         captions, *others = captions_of(opened)
     assert [(row.number, row.name, row.reason.partition(".")[0]) for row in others if isinstance(row, LineError)] == [
+        (3, "blue_square", "There is no caption"),
         (
-            2,
+            4,
             "red_circle",
             "Texts of “caption” are imported as captions, and those of “second caption” are not",
         ),
-        (4, "blue_square", "There is no caption"),
     ]
     texts = [given.value for row in (captions, *others) if isinstance(row, CaptionRow) for given in row.captions]
     assert texts == ["A red circle.", "A triangle."]

@@ -16,6 +16,7 @@ import pytest
 from crosslens_metrics.formats.any_table import table_records
 from crosslens_metrics.formats.caption_rows import CaptionRow, given_texts
 from crosslens_metrics.formats.layouts import layout_of
+from crosslens_metrics.formats.problems import LeftOutError, LineError
 from crosslens_metrics.formats.recognised_files import RecognisedFile, RecognisedFiles
 from crosslens_metrics.formats.recognition import captions_of, recognise
 
@@ -255,11 +256,13 @@ def test_scores_beside_captions_are_named(tmp_path: Path) -> None:
         "model captions",
         "Captions are imported, and their scores are not",
     )
-    assert problem == (2, "line 2: b1.jpg")
+    assert problem == (2, "line 3: b1.jpg")
 
     (tmp_path / "q.jsonl").write_text(f"{lines({**PEARMUT, 'annotation': [judged]})}{{oops\n{lines(PEARMUT)}{{again\n")
     with (tmp_path / "q.jsonl").open("rb") as opened:
-        assert [row.number for row in captions_of(opened)] == [1, 2, 3, 4, 5]
+        numbers = [(row.number, type(row)) for row in captions_of(opened)]
+    read, broken = CaptionRow, LineError
+    assert numbers == [(1, read), (2, broken), (3, read), (4, broken), (5, LeftOutError)]
 
 
 SHARD = (

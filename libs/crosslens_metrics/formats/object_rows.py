@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from crosslens_metrics.formats.caption_rows import CaptionRow, GivenCaptions, image_named
 from crosslens_metrics.formats.names import image_name
-from crosslens_metrics.formats.problems import LineError
+from crosslens_metrics.formats.problems import LeftOutError, LineError
 from crosslens_metrics.formats.records import LineRecord, json_members
 from crosslens_metrics.messages import gettext as _
 
@@ -19,14 +19,25 @@ IMAGES, ANNOTATIONS = "images", "annotations"
 
 
 def converted(records: Records, rows_of: Callable[[int, Any], Iterable[CaptionRow | LineError]]) -> Rows:
-    """The rows of records; each has a number of its own, also where a line has several of them."""
+    """The rows of records; each has a number of its own, also where a line has several of them.
+
+    What is left out comes last, once for each reason, so that other problems keep the numbers of their lines.
+    """
     last = 0
+    left_out: dict[str, LeftOutError] = {}
     for record in records:
         for row in [record] if isinstance(record, LineError) else _rows_of_line(record, rows_of):
+            if isinstance(row, LeftOutError):
+                first = left_out.setdefault(row.reason, row)
+                first.captions += row.captions if first is not row else 0
+                continue
             last = max(row.number, last + 1)
             if isinstance(row, LineError):
                 row.number = last
             yield row if isinstance(row, LineError) else row._replace(number=last)
+    for number, error in enumerate(left_out.values(), start=last + 1):
+        error.number = number
+        yield error
 
 
 def _rows_of_line(
