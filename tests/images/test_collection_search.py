@@ -307,6 +307,51 @@ def test_an_image_that_went_after_entries_were_read_is_unknown(collection, monke
     assert not search.named(["harbour"])["harbour"].images
 
 
+def test_names_that_changed_after_entries_were_read_mean_what_they_do_now(monkeypatch):
+    monkeypatch.setattr("core.images.selectors.filters.MANY_NAMES", 4)
+    collection = make_keyed_collection([f"k{number}" for number in range(7)])
+    search = ImageSearch(collection)
+    names = ["k0", "k1", "k2", "renamed", "fresh", "nowhere"]
+    assert not search.named(names)["renamed"].images
+    assert search.all is not None
+    entries, image = collection.entries, make_image()
+    image_of = dict(entries.values_list("key", "image"))
+
+    entries.get(key="k0").delete()
+    entries.filter(key="k1").update(key="renamed")
+    entries.filter(key="k3").update(key="k1")
+    # A few unknown names are asked of the database, and for more all entries are read again.
+    for number, some in enumerate((names[:3], names[3:])):
+        CollectionImage.objects.create(
+            collection=collection, image=image if number else make_image(), key=("other", "fresh")[number], position=9
+        )
+        found = {name: named.only and named.only.pk for name, named in search.named(some).items()}
+        expected = {"k1": image_of["k3"], "k2": image_of["k2"], "renamed": image_of["k1"], "fresh": image.pk}
+        assert found == {name: expected.get(name) for name in some}
+
+
+def test_many_unknown_names_do_not_each_read_all_entries_again(monkeypatch, django_assert_max_num_queries):
+    monkeypatch.setattr("core.images.selectors.filters.MANY_NAMES", 4)
+    search = ImageSearch(make_keyed_collection(["k0"]))
+    search.named(["k0", "k1", "k2", "k3"])
+    with django_assert_max_num_queries(18):
+        assert not any(search.named([f"x{number}"])[f"x{number}"].images for number in range(5, 15))
+
+
+def test_further_names_count_where_all_entries_would_be_read(collection, monkeypatch):
+    monkeypatch.setattr("core.images.selectors.filters.MANY_NAMES", 1)
+    monkeypatch.setattr("core.images.selectors.filters.MAX_KEPT", collection.entries.count())
+    are_read = []
+    for name in ("a/harbour.jpg", "b/harbour.jpg"):
+        search = ImageSearch(collection)
+        assert search.named(["harbour"])["harbour"].only is not None
+        are_read.append(search.all is not None)
+        collection.entries.get(key="harbour").names.create(name=name)
+    search = ImageSearch(collection)
+    assert search.named(["b/harbour"])["b/harbour"].only is not None
+    assert (are_read, search.all) == ([True, True], None)
+
+
 def test_a_name_in_very_many_folders_takes_little_and_means_the_image_in_fewer_of_them(folder, filled):
     filled("a/001.jpg")
     run_path(folder)

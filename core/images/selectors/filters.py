@@ -140,9 +140,11 @@ MAX_NAMED = 3
 NAMES_PER_QUERY = 150
 """Each has up to a hundred spellings, asked of two columns; SQLite takes 32,766 values in a query as it is built."""
 EQUAL_NAMES_PER_QUERY = 5_000
-MANY_NAMES, ENTRIES_PER_NAME, MAX_ENTRIES_KEPT = 500, 50, 200_000
-"""To read all entries is quicker where so many names are asked for and there are so few entries for each of them. Each
-takes half a kilobyte."""
+MANY_NAMES, ENTRIES_PER_NAME, MAX_KEPT = 500, 50, 185_000
+"""To read all entries is quicker where so many names are asked for and there are so few entries for each of them. An
+entry takes half a kilobyte, and each further name, which counts as half an entry, a quarter."""
+READ_AGAIN = 4
+"""All entries are read again when so many times as many names were unknown as the time before."""
 NAMES_AT_ONCE = 2_000
 """As many are looked up among entries that were read."""
 
@@ -179,6 +181,7 @@ class NamedImages:
 class _NamedEntry(NamedTuple):
     """What an image is called in a collection, which is said by its name."""
 
+    pk: int
     image: int
     key: str
     file_name: str
@@ -227,7 +230,8 @@ class ImageSearch:
 
     Looked for in `collection`, or in those `among` which it may be; in all there are where neither is said. The
     database is asked for all spellings of a few names. Of 82,778 numbers that took 84 s, so once many were asked for,
-    the names of all entries are read and kept, and the same spellings are looked up there: 5 s. `after_each` is called
+    the names of all entries are read and kept, and the same spellings are looked up there: 5 s. What is found there is
+    found only if it still has its names, and what is not is looked for again (`_found_since`). `after_each` is called
     after some names at a time. The `images` may do without the columns that nobody will ask for.
     """
 
@@ -242,24 +246,20 @@ class ImageSearch:
         self.within, self.after_each = _within(collection, among), after_each
         self.is_anywhere = collection is None and among is None
         self.images = Image.objects.all() if images is None else images
-        self.asked = 0
+        self.asked = self.unknown = self.unknown_to_read_again = 0
         self.all: _NamedEntries | None = None
 
     def named(self, references: Iterable[str]) -> dict[str, NamedImages]:
         """Find the images that each reference may mean."""
         wanted = list(dict.fromkeys(references))
         self.asked += len(wanted)
-        if self.all is None and self._are_few():
+        were_read = self.all is not None
+        if not were_read and self._are_few():
             self.all = _named_entries(self.within, are_all=True)
-        found: dict[str, NamedImages] = {}
-        for some in _parted(wanted, NAMES_AT_ONCE if self.all else EQUAL_NAMES_PER_QUERY):
-            found |= self._equally_named(some)
-            self.after_each()
-        left = [name for name in wanted if name not in found]
-        for some in _parted(left, NAMES_AT_ONCE if self.all else NAMES_PER_QUERY):
-            found |= self._otherwise_named(some)
-            self.after_each()
-        return {name: found[name] for name in wanted}
+        found = self._found(wanted, self.all)
+        if were_read:
+            found |= self._found_since([name for name in wanted if not found[name].images])
+        return found
 
     def of_names(self, several: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], NamedImages]:
         """As `named`, where each image has several names, the likeliest first.
@@ -277,39 +277,68 @@ class ImageSearch:
 
     @cached_property
     def _size(self) -> int:
-        """How many entries there are, if they are not too many to be kept."""
-        return self.within.order_by().values("pk")[: MAX_ENTRIES_KEPT + 1].count()
+        """How many entries there are, and half their further names, if they are not too many to be kept."""
+        entries = self.within.order_by().values("pk")
+        further = ImageName.objects.filter(entry__in=entries).order_by().values("pk")
+        return entries[: MAX_KEPT + 1].count() + further[: 2 * MAX_KEPT + 2].count() // 2
 
     def _are_few(self) -> bool:
         """Whether the entries are so few that it is quicker to read them all."""
-        return self.asked >= MANY_NAMES and self._size <= min(self.asked * ENTRIES_PER_NAME, MAX_ENTRIES_KEPT)
+        return self.asked >= MANY_NAMES and self._size <= min(self.asked * ENTRIES_PER_NAME, MAX_KEPT)
 
-    def _called(self, names: Iterable[str]) -> _NamedEntries:
-        """The entries of these names, or all of them."""
-        if self.all is not None:
-            return self.all
+    def _found(self, wanted: Sequence[str], kept: _NamedEntries | None) -> dict[str, NamedImages]:
+        """Find them among the entries that were kept, else in the database."""
+        found: dict[str, NamedImages] = {}
+        for some in _parted(wanted, NAMES_AT_ONCE if kept else EQUAL_NAMES_PER_QUERY):
+            found |= self._equally_named(some, kept)
+            self.after_each()
+        left = [name for name in wanted if name not in found]
+        for some in _parted(left, NAMES_AT_ONCE if kept else NAMES_PER_QUERY):
+            found |= self._otherwise_named(some, kept)
+            self.after_each()
+        return {name: found[name] for name in wanted}
+
+    def _found_since(self, unknown: Sequence[str]) -> dict[str, NamedImages]:
+        """Look again for what is unknown: it may have come, or be called so, since all entries were read.
+
+        The database is asked for the first of them. A file may name many images that are nowhere, so for more of them
+        all entries are read again, and the less often the more there are.
+        """
+        self.unknown += len(unknown)
+        if self.unknown <= MANY_NAMES:
+            return self._found(unknown, None)
+        if self.unknown < self.unknown_to_read_again:
+            return {}
+        self.unknown_to_read_again = self.unknown * READ_AGAIN
+        self.all = None  # Two at a time would take twice the memory.
+        self.all = _named_entries(self.within, are_all=True)
+        return self._found(unknown, self.all)
+
+    def _called(self, names: Iterable[str], kept: _NamedEntries | None) -> _NamedEntries:
+        """The entries of these names, or all that are kept."""
+        if kept is not None:
+            return kept
         names = set(names)
         # By number: with a query in its place, no database would use the indexes of the other two.
         named_too = list(ImageName.objects.filter(name__in=names).values_list("entry", flat=True))
         entries = self.within.filter(Q(key__in=names) | Q(file_name__in=names) | Q(pk__in=named_too))
         return _named_entries(entries)
 
-    def _equally_named(self, references: Sequence[str]) -> dict[str, NamedImages]:
+    def _equally_named(self, references: Sequence[str], kept: _NamedEntries | None) -> dict[str, NamedImages]:
         """Those that are spelt as an image's name is, which no other spelling is nearer to: a tenth of the time."""
-        named = self._called(references)
+        named = self._called(references, kept)
         nearest = {}
         for reference in references:
             candidates = named.called(reference)
             if any(reference in named.names(pk) for pk in candidates):
                 nearest[reference] = named.nearest(reference, candidates)
-        return self._with_images(nearest)
+        return self._with_images(nearest, kept)
 
-    def _otherwise_named(self, references: Sequence[str]) -> dict[str, NamedImages]:
+    def _otherwise_named(self, references: Sequence[str], kept: _NamedEntries | None) -> dict[str, NamedImages]:
         spelt = {reference: spellings(reference) for reference in references}
-        named = self._called(name for several in spelt.values() for name in several)
-        found = self._with_images(
-            {reference: named.nearest(reference, named.called(*several)) for reference, several in spelt.items()}
-        )
+        named = self._called((name for several in spelt.values() for name in several), kept)
+        nearest = {reference: named.nearest(reference, named.called(*several)) for reference, several in spelt.items()}
+        found = self._with_images(nearest, kept)
         unknown = {reference: several for reference, several in spelt.items() if not found[reference].images}
         by_digest = _by_digest(unknown, None if self.is_anywhere else self.within)
         by_address = _by_address(unknown, self.within)
@@ -319,15 +348,29 @@ class ImageSearch:
                 found[reference] = NamedImages(reference, (image,), (reference,))
         return found
 
-    def _with_images(self, nearest: Mapping[str, Sequence[_NamedEntry]]) -> dict[str, NamedImages]:
-        images = self.images.in_bulk({entry.image for several in nearest.values() for entry in several})
+    def _with_images(
+        self, nearest: Mapping[str, Sequence[_NamedEntry]], kept: _NamedEntries | None
+    ) -> dict[str, NamedImages]:
+        entries = {entry for several in nearest.values() for entry in several}
+        if kept is not None:
+            entries &= self._still_there(entries)
+        images = self.images.in_bulk({entry.image for entry in entries})
         found = {}
         for reference, several in nearest.items():
-            # What was read may be gone since.
-            there = [entry for entry in several if entry.image in images]
+            there = [entry for entry in several if entry in entries and entry.image in images]
             keys = tuple(f"“{entry.key}” ({entry.collection})" for entry in there)
             found[reference] = NamedImages(reference, tuple(images[entry.image] for entry in there), keys)
         return found
+
+    def _still_there(self, entries: Iterable[_NamedEntry]) -> set[_NamedEntry]:
+        """Those that have neither gone nor got another name since they were read."""
+        by_pk = {entry.pk: entry for entry in entries}
+        return {
+            by_pk[row[0]]
+            for some in _parted(list(by_pk), EQUAL_NAMES_PER_QUERY)
+            for row in self.within.order_by().filter(pk__in=some).values_list("pk", "image", "key", "file_name")
+            if row == by_pk[row[0]][:4]
+        }
 
 
 def images_named(
@@ -341,7 +384,7 @@ def _named_entries(rows: QuerySet[CollectionImage], *, are_all: bool = False) ->
     named = _NamedEntries({}, defaultdict(list), {}, defaultdict(list))
     columns = rows.order_by().values_list("pk", "image", "key", "file_name", "collection__name")
     for pk, image, key, file_name, collection in columns:
-        named.entries[pk] = _NamedEntry(image, key, file_name, sys.intern(collection))
+        named.entries[pk] = _NamedEntry(pk, image, key, file_name, sys.intern(collection))
         named.add(key, pk)
         if file_name:
             named.add(file_name, pk)
@@ -353,7 +396,7 @@ def _named_entries(rows: QuerySet[CollectionImage], *, are_all: bool = False) ->
     return named
 
 
-def _parted(names: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+def _parted(names: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     return (names[start : start + size] for start in range(0, len(names), size))
 
 
