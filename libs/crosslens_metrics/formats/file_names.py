@@ -44,7 +44,7 @@ def _begins(path: str) -> str:
 
 
 def _in_common(one: str, other: str) -> int:
-    """How near two names are, if one begins with the other: the longer what both have, the nearer, and equal ones most."""
+    """How near two names are, if one begins with the other: nearest if equal, and else the longer what both have."""
     shared = min(len(one), len(other)) if one.startswith(other) or other.startswith(one) else 0
     return 2 * shared + (one == other)
 
