@@ -1,4 +1,4 @@
-"""How long batches take other players, for whoever is about to take one, and what the player did so far."""
+"""How long a batch takes other players, which is said before one is taken, and what the player did so far."""
 
 from __future__ import annotations
 
